@@ -34,7 +34,7 @@ TABLES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("causaldata", "gapminder", "continent", ("country",)),
     ("modeldata", "attrition", "JobRole", ("Department",)),
     ("plm", "RiceFarms", "region", ("id", "time")),
-    ("mosaicData", "Weather", "city", ("date", "day")),
+    ("mosaicData", "Weather", "city", ("date", "day", "precip")),
     ("ggplot2", "diamonds", "cut", ()),
     ("dslabs", "us_contagious_diseases", "disease", ("state",)),
     ("HSAUR", "Forbes2000", "category", ("name", "rank", "country")),
@@ -111,6 +111,39 @@ def withheld(most: int = 3, n: int = 800, seed: int = 0) -> Iterator[TableCase]:
             reference=frame.iloc[rest].reset_index(drop=True),
             is_new=(np.arange(size) < n_new)[order],
         )
+
+
+def beside_changes(most: int = 2, n: int = 800, seed: int = 0) -> Iterator[TableCase]:
+    """Yield cases with a new group, and a known one of which the sample, or the reference, loses 60 %."""
+    rng = np.random.default_rng(seed + 3)
+    shares = itertools.cycle((0.1, 0.2, 0.05, 0.3))
+    loses = itertools.cycle((1, 0))
+    for package, item, column, left_out in TABLES:
+        frame = table(package, item, left_out)
+        kinds = frame.pop(column).astype(object).fillna("nan").astype(str).to_numpy(dtype=str)
+        levels, counts = np.unique(kinds, return_counts=True)
+        fit = levels[(counts >= 40) & (counts <= len(kinds) - 100) & (levels != "nan")]
+        if len(fit) < 3:
+            continue
+        for _ in range(most):
+            new, changed = rng.choice(fit, 2, replace=False)
+            share = next(shares)
+            own = rng.permutation(np.flatnonzero(kinds == new))
+            others = rng.permutation(np.flatnonzero(kinds != new))
+            sides = np.array_split(others, 2)
+            side = next(loses)
+            lost = (kinds[sides[side]] == changed) & (rng.random(len(sides[side])) < 0.6)
+            sides[side] = sides[side][~lost]
+            size = min(n, int(len(sides[0]) / (1.0 - share)), int(len(own) / share))
+            n_new = round(share * size)
+            rows = np.concatenate([own[:n_new], sides[0][: size - n_new]])
+            order = rng.permutation(size)
+            yield TableCase(
+                name=f"{package} {item}, {column} {new} beside {changed}",
+                sample=frame.iloc[rows[order]].reset_index(drop=True),
+                reference=frame.iloc[sides[1][:n]].reset_index(drop=True),
+                is_new=(np.arange(size) < n_new)[order],
+            )
 
 
 def halves(count: int, n: int = 800, seed: int = 0) -> Iterator[TableCase]:

@@ -79,6 +79,26 @@ def test_members_that_are_not_borne_out_are_counted(result, fraction: float, sai
     assert (text in headline_of(found)) == said
 
 
+@pytest.mark.parametrize(
+    ("fraction", "words"),
+    [
+        (0.5, "of the sample, one mode (p = 0.005)"),
+        (0.45, "of the sample, one mode (p = 0.005)"),
+        (0.7, "about 70 % of the sample, clearest in one mode of 50 % (p = 0.005)"),
+        (0.3, "about 30 % of the sample, among one mode of 50 % (p = 0.005)"),
+    ],
+)
+def test_modes_that_hold_less_or_more_than_what_is_new_have_their_size_said(
+    result, fraction: float, words: str
+) -> None:
+    test = replace(result.test, p_value=0.005, missing_p_value=0.5)
+    found = replace(result, new=(group(0.5, 0.0),), fraction=fraction, test=test)
+    assert words in headline_of(found)
+    two = replace(found, new=(group(0.3, 0.0), group(0.2, 0.0)))
+    together = words.replace("one mode of 50 %", "2 modes of 50 % together")
+    assert together.replace("one mode", "2 modes") in headline_of(two)
+
+
 def test_what_is_borne_out_is_about_what_is_new() -> None:
     """Whatever is found beside a mode of 40 samples far away is no mode, and its members are not borne out."""
     rng = np.random.default_rng(1)
@@ -86,7 +106,7 @@ def test_what_is_borne_out_is_about_what_is_new() -> None:
     far = np.concatenate([rng.normal(size=(210, 2)), 0.4 * rng.normal(size=(40, 2)) + 6.0])
     found = novelty(far, reference, n_resamples=99)
     assert len(found.new) == len(found.test.borne_out)
-    assert any("off by 5 points on average" in text for text in found.notes())
+    assert any("off by 6 points on average" in text for text in found.notes())
     for mode, fraction in zip(found.new, found.test.borne_out, strict=True):
         truth = np.mean(mode.members() >= 210)
         assert fraction == pytest.approx(truth, abs=0.1)

@@ -11,7 +11,8 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, take_rows, to_float64
 from shiftmetrics._core.result import Interval
 from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule
-from shiftmetrics.novelty.modes.fraction_bound import fraction_interval
+from shiftmetrics.novelty.modes.fraction_bound import RARE, fraction_interval
+from shiftmetrics.novelty.modes.fraction_estimate import FractionEstimate, best_bin
 from shiftmetrics.novelty.modes.frequencies import Frequencies, ModeSides, sorted_modes
 from shiftmetrics.novelty.modes.gate import side_p_values
 from shiftmetrics.novelty.modes.membership import FoundMode, ModeFunction, members_of
@@ -33,7 +34,7 @@ _ALL_MISSING = 0.9
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Detection:
-    """What was found: parts of `NoveltyResult` of the same names, and beside them two more.
+    """What was found: parts of `NoveltyResult` of the same names, and beside them three more.
 
     Attributes
     ----------
@@ -41,6 +42,8 @@ class Detection:
         Numbers of rows of both samples that were searched, chosen at random; None for all.
     scorer : RowScorer
         Scores of samples.
+    estimate : FractionEstimate
+        The rows that say how much is new.
     """
 
     fraction: float
@@ -52,6 +55,7 @@ class Detection:
     test: NoveltyTest
     searched: tuple[int, int] | None
     scorer: RowScorer
+    estimate: FractionEstimate
 
 
 def detect(
@@ -120,14 +124,18 @@ def detect(
         judged = _confirmed(found, frequencies, ~is_searched, problem.eta, alpha)
     else:
         held_out = [np.zeros(gram.n_rows, bool) for _ in p_values]
+        scores = np.zeros(gram.n_rows)
         for side, members in enumerate(held_out):
             if p_values[side] <= alpha and not gradual.are_gradual:
-                members[rows] = search.crossfitted(missing=bool(side))
+                of_side = search.crossfitted(missing=bool(side))
+                members[rows] = of_side.members
+                if side == 0:
+                    scores[rows] = of_side.scores
         modes = sorted_modes(found, held_out, frequencies, alpha)
         left = p_values
         if rounds:
             left = _of_what_is_left(p_values, found, modes, search, rows)
-        judged = _Judged(modes, left, held_out[0], is_searched)
+        judged = _Judged(modes, left, held_out[0], is_searched, scores)
     modes = judged.modes
     # 4. How much is new, by samples that had no part in saying so.
     missing = members_of(modes.missing, gram.n_rows, missing=True)
@@ -139,11 +147,12 @@ def detect(
         counted = Frequencies(weights * kept, gram.n_test)
     interval = _interval(judged.held_out, counted, search, options.confidence_level)
     new = members_of(modes.new, gram.n_rows, missing=False)
-    fraction = 0.0
-    if modes.new:
-        fraction = frequencies.excess(new)
-    elif p_values[0] <= alpha and judged.held_out.any() and not modes.changed:
-        fraction = counted.excess(judged.held_out)
+    estimate = FractionEstimate.nothing(weights, gram.n_test)
+    if problem.eta > 1.0:
+        estimate = FractionEstimate(new, weights, gram.n_test)
+    elif judged.tells_how_much(frequencies, alpha) and not gradual.are_gradual:
+        sizes = _sizes(counted, search)
+        estimate = best_bin(judged.scores, counted.weights, gram.n_test, sizes)
     # 5. The modes in the words of the columns.
     described = []
     for listed in (modes.new, modes.missing, modes.changed):
@@ -156,7 +165,7 @@ def detect(
     if gram.n_rows > most:
         searched = (search.space.gram.n_test, search.space.gram.n_reference)
     return Detection(
-        fraction=max(fraction, interval.low),
+        fraction=max(estimate.fraction, interval.low),
         fraction_interval=interval,
         missing_fraction=missing_fraction,
         new=described[0],
@@ -174,6 +183,7 @@ def detect(
         ),
         searched=searched,
         scorer=RowScorer(search.space, rows, gram, weights, [part.function for part in modes.new]),
+        estimate=estimate,
     )
 
 
@@ -191,12 +201,27 @@ class _Judged:
         Members, each by what it had no part in.
     counted : ndarray of shape (n_rows,)
         Rows among which they are counted.
+    scores : ndarray of shape (n_rows,)
+        How new each of these looks, by what it had no part in; zeros at eta > 1.
     """
 
     modes: ModeSides
     p_values: tuple[float, float]
     held_out: BoolArray
     counted: BoolArray
+    scores: FloatArray
+
+    def tells_how_much(self, frequencies: Frequencies, alpha: float) -> bool:
+        """Return whether something is new: a mode is, or what stands out is no group that the reference has too."""
+        if self.modes.new:
+            return True
+        if self.p_values[0] > alpha or not self.scores.any():
+            return False
+        for mode in self.modes.changed:
+            a, b = frequencies.of(mode.members)
+            if not mode.function.missing and b > RARE * a:
+                return False
+        return True
 
     def borne_out(self, modes: list[FoundMode], in_test: BoolArray) -> tuple[float, ...]:
         """Return which fraction of the members of each mode is above the threshold of a fold without it.
@@ -256,13 +281,13 @@ def _interval(
     """Return a lower bound of the fraction that is new."""
     if not all(counted.weights[side].any() for side in counted.sides):
         return fraction_interval(0.0, 0.0, 1.0, 1.0, confidence_level)
+    return fraction_interval(*counted.of(members), *_sizes(counted, search), confidence_level)
+
+
+def _sizes(counted: Frequencies, search: SearchedSamples) -> tuple[float, float]:
+    """Return how many independent rows of equal weight would be as uncertain, of both samples."""
     n, m = counted.sizes()
-    return fraction_interval(
-        *counted.of(members),
-        n * search.independent(0),
-        m * search.independent(1),
-        confidence_level,
-    )
+    return n * search.independent(0), m * search.independent(1)
 
 
 def _search_kernel(
@@ -299,4 +324,4 @@ def _confirmed(
             confirmed = replace(part, function=replace(part.function, p_value=p_value))
             (modes.missing if missing else modes.new).append(confirmed)
     held_out = rows & members_of(modes.new, len(rows), missing=False)
-    return _Judged(modes, (p_values[0], p_values[1]), held_out, rows)
+    return _Judged(modes, (p_values[0], p_values[1]), held_out, rows, np.zeros(len(rows)))

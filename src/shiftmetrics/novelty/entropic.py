@@ -265,7 +265,7 @@ def kernel_entropic_novelty(
         changes=replace(found.changes, order_of_dates=order),
         score=score,
         test=found.test,
-        source=NoveltySource(part, solution.method, found.scorer),
+        source=NoveltySource(part, solution.method, found.scorer, found.estimate),
     )
     return result.named(*names)
 

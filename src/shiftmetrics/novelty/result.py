@@ -14,6 +14,7 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Interval, Result, Status, format_number, format_percent
+from shiftmetrics.novelty.modes.fraction_estimate import FractionEstimate
 from shiftmetrics.novelty.modes.mode import Mode
 from shiftmetrics.novelty.modes.row_scores import RowScorer
 from shiftmetrics.novelty.result_parts import NoveltyChanges, NoveltyScore, NoveltyTest
@@ -35,6 +36,7 @@ class NoveltySource:
     problem: NoveltyProblem
     method: Route
     scorer: RowScorer
+    estimate: FractionEstimate
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,7 +47,9 @@ class NoveltyResult(Drawn, Result):
     ----------
     fraction : float
         Fraction of the sample that is new, or in excess of the reference: about this much of it belongs to no mode
-        that the reference has. 0 where nothing is shown to be new.
+        that the reference has, by cross-fitted scores. Members of modes may be fewer, where new samples are in no
+        mode, or more, where some are ordinary. 0 where nothing is shown to be new, and where what differs is gradual
+        or a group that is only more frequent. At eta > 1 the excess of the members.
     fraction_interval : Interval
         A lower bound of the fraction, by members named without the samples themselves; the upper end is 1, since
         samples that are new and unlike each other may go unseen.
@@ -250,37 +254,17 @@ class NoveltyResult(Drawn, Result):
 
     @property
     def influence(self) -> FloatArray:
-        """What each sample adds to the error of the fraction (a - b) / (1 - b), of members a and b."""
-        members, others = self._members
+        """What each sample adds to the error of the fraction (a - b) / (1 - b), where a and b count as new."""
         if self.fraction == 0.0:
-            return np.zeros(len(members))
-        # The derivative by a, times what a sample adds to the mean.
-        deviations = members - members.mean()
-        return np.asarray(deviations / (1.0 - others.mean()) / len(members))
+            return np.zeros(self.n_samples)
+        return self._source("tell the error of the fraction").estimate.influences()[0]
 
     @property
     def reference_influence(self) -> FloatArray:
         """What each sample of the reference adds to the error of the fraction."""
-        members, others = self._members
         if self.fraction == 0.0:
-            return np.zeros(len(others))
-        # The derivative of (a - b) / (1 - b) by b.
-        slope = -(1.0 - members.mean()) / (1.0 - others.mean()) ** 2
-        return np.asarray(slope * (others - others.mean()) / len(others))
-
-    # The members, or without a mode as many of those that look most new as the fraction says.
-    @property
-    def _members(self) -> tuple[FloatArray, FloatArray]:
-        """Return 1 for the members of any new mode, in both samples; without a mode for those that look most new."""
-        members = np.zeros(self.n_samples)
-        others = np.zeros(self.n_reference)
-        if self.fraction > 0.0 and not self.new:
-            count = round(self.fraction * self.n_samples)
-            members[np.argsort(-self.row_scores, kind="stable")[:count]] = 1.0
-        for mode in self.new:
-            members[mode.members()] = 1.0
-            others[mode.members(of="reference")] = 1.0
-        return members, others
+            return np.zeros(self.n_reference)
+        return self._source("tell the error of the fraction").estimate.influences()[1]
 
     # --- in words ---------------------------------------------------------------------------------
 
@@ -296,8 +280,8 @@ class NoveltyResult(Drawn, Result):
             confidence = f"{100.0 * self.fraction_interval.confidence_level:g} %"
             sentences.append(
                 f"At least {format_percent(low)} of the sample is new (lower bound, {confidence}, from cross-fitted "
-                "scores); on 77 samples with withheld classes the bound held, and the fraction was off by 5 points "
-                "on average."
+                "scores); on 162 samples with withheld groups the bound held, and where something was seen the "
+                "fraction was off by 6 points on average."
             )
         if not self.new:
             least = self.test.smallest_mode

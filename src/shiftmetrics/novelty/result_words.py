@@ -15,6 +15,11 @@ _SHOWN = 3
 _PURE = 0.7
 """Fraction of the members of a mode that held-out samples bear out, below which it is said how many these are."""
 
+_OTHER_SIZE = 0.2
+"""Part of the fraction that is new, by which the modes must be larger or smaller for their size to be said."""
+
+_LEAST_APART = 0.01
+
 _NEARLY_ALL = 0.85
 """Fraction that is new, beside which the rest of the sample is too little to miss anything in it."""
 
@@ -135,7 +140,8 @@ def _new_in_words(result: WhatWasFound, more: list[Mode]) -> str:
     found = what_is_new(result)
     if found == "modes":
         amount = f"New: about {format_percent(result.fraction)} of the sample"
-        return f"{amount}, {_listed(result.new, test.p_value, test.borne_out)}"
+        within, size = _size_of_modes(result)
+        return f"{amount}, {within}{_listed(result.new, test.p_value, test.borne_out, size)}"
     least = min(test.p_value, test.missing_p_value)
     if found == "gradual":
         text = f"Something differs (p = {least:.2g}): {result.changes.in_words()}."
@@ -152,6 +158,20 @@ def _new_in_words(result: WhatWasFound, more: list[Mode]) -> str:
         return f"Nothing new shown at this size (p = {test.p_value:.2g})."
     rows = _first_rows(result)
     return f"Something is new (p = {test.p_value:.2g}); no single clear mode; look first at rows {rows}, ..."
+
+
+def _size_of_modes(result: WhatWasFound) -> tuple[str, str]:
+    """Return words before and after "one mode" where the modes hold much less than what is new, or much more.
+
+    How much is new is estimated from scores of all samples: some of it may be in no mode, and some members ordinary.
+    """
+    in_modes = min(1.0, sum(mode.fraction for mode in result.new))
+    apart = in_modes - result.fraction
+    if abs(apart) <= max(_LEAST_APART, _OTHER_SIZE * result.fraction):
+        return "", ""
+    together = " together" if len(result.new) > 1 else ""
+    size = f" of {format_percent(in_modes)}{together}"
+    return ("among " if apart > 0.0 else "clearest in "), size
 
 
 def _unconfirmed(mode: Mode) -> str:
@@ -171,7 +191,9 @@ def _first_rows(result: WhatWasFound) -> str:
     return ", ".join(names[:_SHOWN])
 
 
-def _listed(modes: tuple[Mode, ...], p_value: float, borne_out: tuple[float, ...] = ()) -> str:
+def _listed(
+    modes: tuple[Mode, ...], p_value: float, borne_out: tuple[float, ...] = (), size: str = ""
+) -> str:
     """Say how many modes there are, which samples are in them, and where many of these may be ordinary."""
     count = "one mode" if len(modes) == 1 else f"{len(modes)} modes"
     words = [mode.in_words() for mode in modes[:_SHOWN]]
@@ -183,7 +205,7 @@ def _listed(modes: tuple[Mode, ...], p_value: float, borne_out: tuple[float, ...
             )
     if len(modes) > _SHOWN:
         words.append("...")
-    return _ended(f"{count} (p = {p_value:.2g}): {'; '.join(words)}")
+    return _ended(f"{count}{size} (p = {p_value:.2g}): {'; '.join(words)}")
 
 
 def _ended(text: str) -> str:

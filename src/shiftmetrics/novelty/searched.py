@@ -11,7 +11,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float6
 from shiftmetrics.novelty.dependence import duplicate_warnings, order_warnings
 from shiftmetrics.novelty.modes.changed_columns import changes_of_columns, is_gradual, matched
 from shiftmetrics.novelty.modes.changed_correlations import correlated, correlation_changes
-from shiftmetrics.novelty.modes.fraction_bound import N_FOLDS, crossfitted_members
+from shiftmetrics.novelty.modes.fraction_bound import N_FOLDS, CrossFitted, crossfitted
 from shiftmetrics.novelty.modes.gate import Gate, side_p_values
 from shiftmetrics.novelty.modes.membership import ModeFunction
 from shiftmetrics.novelty.modes.permutations import make_units, near_level, permuted_labels
@@ -149,8 +149,8 @@ class SearchedSamples:
             report=report,
         )
 
-    def crossfitted(self, *, missing: bool) -> BoolArray:
-        """Return which samples are new, or missing, by scores that they had no part in."""
+    def crossfitted(self, *, missing: bool) -> CrossFitted:
+        """Return which samples are new, or missing, and their scores, which they had no part in."""
         own = self.space.gram.in_test != missing
         # Whole groups go to one fold, so that no sample has a copy in the fold whose classifier scores it.
         folds = np.empty(len(own), dtype=np.int64)
@@ -160,7 +160,7 @@ class SearchedSamples:
         else:
             n_groups = int(self._together.max()) + 1
             folds[:] = self._rng.permutation(np.arange(n_groups) % N_FOLDS)[self._together]
-        return crossfitted_members(
+        return crossfitted(
             self._gate.fitted, own, folds, self._weights, self._options.confidence_level
         )
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calls import novelty
-from shiftmetrics.novelty.modes.fraction_bound import crossfitted_members, lower_bound
+from shiftmetrics.novelty.modes.fraction_bound import crossfitted, lower_bound
 
 
 def normal(seed: int, n: int = 400, columns: int = 5) -> np.ndarray:
@@ -38,11 +38,11 @@ def test_crossfitted_members_do_not_depend_on_their_own_labels() -> None:
     labels = np.arange(300) < 150
     values[:40] += 6.0
     folds = rng.permutation(np.arange(300) % 10)
-    members = crossfitted_members([(values, 10.0)], labels, folds, np.ones(300), 0.95)
+    members = crossfitted([(values, 10.0)], labels, folds, np.ones(300), 0.95).members
     assert members[:40].mean() > 0.9
     assert members[40:].mean() < 0.05
     swapped = np.where(folds == 3, ~labels, labels)
-    again = crossfitted_members([(values, 10.0)], swapped, folds, np.ones(300), 0.95)
+    again = crossfitted([(values, 10.0)], swapped, folds, np.ones(300), 0.95).members
     np.testing.assert_array_equal(members[folds == 3], again[folds == 3])
     bound = lower_bound(np.array(0.3), np.array(0.0), 1000, 1000, 0.95)
     assert 0.25 < float(bound) < 0.3

@@ -36,6 +36,9 @@ _NO_GATE = Status(
     "Label some samples and bound labelled.interval.low, or bound changes.unmatched_fraction.",
     ok=False,
 )
+_OTHER_SIZE = 0.2
+"""Part of the fraction that is new, which must be in no mode for the size of the modes to be said."""
+_LEAST_APART = 0.01
 _ADVISED_LABELS = 30
 _USUAL_ACCURACY = 0.8
 _PLANNED = 0.03
@@ -143,7 +146,13 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             modes = "one mode" if n == 1 else f"{n} modes"
             # Values beyond the range of the reference are a part of a mode, whose other samples may lie within it.
             least = "at least " if any(mode.is_part for mode in changes.new) else ""
-            return f"{least}{format_percent(fraction)} of the samples are new, in {modes} ({p})"
+            amount = f"{least}{format_percent(fraction)} of the samples are new"
+            # Scores of all samples tell how many are new; some of these may be in no mode.
+            in_modes = changes.fraction_in_modes
+            if not least and fraction - in_modes > max(_LEAST_APART, _OTHER_SIZE * fraction):
+                held = "holds" if n == 1 else "hold"
+                return f"about {amount}; {modes} {held} {format_percent(in_modes)} ({p})"
+            return f"{amount}, in {modes} ({p})"
         if changes.gradual:
             either = min(changes.novelty_p_value, changes.missing_p_value)
             return f"no new mode, but a change ({p_words(either)}): {changes.gradual}"

@@ -9,6 +9,7 @@ fraction s is new. So ``1 - (1 - a) / (1 - b)`` is at most s, up to chance.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,14 +28,30 @@ _MOST_FITTED = 4000
 _THRESHOLDS = 100
 
 
-def crossfitted_members(
+@dataclass(frozen=True, eq=False)
+class CrossFitted:
+    """What classifiers say of rows that they were not fitted on.
+
+    Attributes
+    ----------
+    members : ndarray of shape (n_rows,)
+        Whether each row is above the threshold of the fold without it.
+    scores : ndarray of shape (n_rows,)
+        How much like the test sample each row looks, in standard deviations; 0 for rows that are left out.
+    """
+
+    members: BoolArray
+    scores: FloatArray
+
+
+def crossfitted(
     fitted: list[tuple[FloatArray, float]],
     labels: BoolArray,
     folds: IntArray,
     weights: FloatArray,
     confidence_level: float,
-) -> BoolArray:
-    """Return whether each row is above the threshold of the fold without it.
+) -> CrossFitted:
+    """Return how new each row looks to the classifiers of the other folds, and whether it is above their threshold.
 
     Parameters
     ----------
@@ -50,6 +67,7 @@ def crossfitted_members(
         Of the bound that thresholds are chosen for.
     """
     members = np.zeros(len(labels), bool)
+    all_scores = np.zeros(len(labels))
     for fold in range(int(folds.max()) + 1):
         inside = folds == fold
         others = np.flatnonzero((folds >= 0) & ~inside)
@@ -70,7 +88,8 @@ def crossfitted_members(
             applied += values[inside] @ coefficients / scale
         threshold = _best_threshold(known, labels[others], weights[others], confidence_level)
         members[inside] = applied > threshold
-    return members
+        all_scores[inside] = applied
+    return CrossFitted(members, all_scores)
 
 
 def lower_bound(
