@@ -56,9 +56,10 @@ def test_of_too_few_rows_that_are_left_nothing_is_asked(with_new):
 
 
 def test_scores_that_no_sample_had_a_part_in_find_the_new_ones(with_new):
-    members = with_new.crossfitted(missing=False)
-    assert members[:20].sum() >= 18
-    assert members[N:].mean() <= 0.1
+    found = with_new.crossfitted(missing=False)
+    assert found.members[:20].sum() >= 18
+    assert found.members[N:].mean() <= 0.1
+    assert np.median(found.scores[:20]) > np.quantile(found.scores[20:], 0.95)
 
 
 def test_a_column_that_moved_is_a_gradual_change_and_a_group_is_none(with_new):
