@@ -77,7 +77,8 @@ def audit(
     peek
         Draw an order of all rows to label, so that one may look after each label and stop at any time.
     rows : FILE.csv
-        Write the rows of the new modes, and those of the plan, with a column label to fill in.
+        Write the rows of the new modes, and those of the plan, with a column label to fill in. Mode 0 are rows from
+        a date on that are likely to be new, where no mode is clear.
     as_is
         Write and read cells as they are. Default: in that file an apostrophe stands before cells that a spreadsheet
         would run, such as =1+1, and --labels is read without it.
@@ -121,7 +122,7 @@ def audit(
         )
         if rows is not None:
             write_table(rows_to_label(result, contents[1]), rows, guard=not as_is)
-        elif result.changes.new or result.plan is not None:
+        elif len(result.to_frame()) or result.plan is not None:
             notes.append("--rows new_rows.csv writes the rows to look at and to label.")
         if call["label"] is None and labels is None:
             notes.extend(_labels_not_named(models, contents[1]))

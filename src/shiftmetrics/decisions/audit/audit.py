@@ -16,6 +16,7 @@ from shiftmetrics._core.validation import check_number, check_rng, seed_of
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.audit.column_causes import with_causes
 from shiftmetrics.decisions.audit.column_changes import ColumnChange, compared_columns
+from shiftmetrics.decisions.audit.dated_search import DatedSearch
 from shiftmetrics.decisions.audit.modelled import (
     Modelled,
     audited_models,
@@ -23,6 +24,7 @@ from shiftmetrics.decisions.audit.modelled import (
     known_answers,
     label_plan,
 )
+from shiftmetrics.decisions.audit.new_modes import TableMode
 from shiftmetrics.decisions.audit.result import AuditResult
 from shiftmetrics.decisions.audit.sample_changes import SampleChanges, Timeline
 from shiftmetrics.decisions.audit.search import (
@@ -165,7 +167,10 @@ def audit_samples(
     # what is wrong with them is said before minutes are spent.
     parts = _part(base, _COLUMN_ROWS, generator), _part(sample, _COLUMN_ROWS, generator)
     changed = with_causes(compared_columns(*parts, encoder.columns), encoder.columns, *parts)
-    found = _found_modes(encoder, changed, base, sample, generator)
+    look = None
+    if periods is not None:
+        look = DatedSearch(periods, _known_periods(base, time))
+    found = _found_modes(encoder, changed, base, sample, generator, look)
     classifier = tell_apart(
         encoder.encoded(_part(base, _COMPARED_ROWS, generator)),
         encoder.encoded(_part(sample, _COMPARED_ROWS, generator)),
@@ -197,6 +202,9 @@ def audit_samples(
         timeline=timeline,
         column_notes=tuple(encoder.notes()),
         order_of_dates=order_of_samples(typed, "the current sample"),
+        since=_since(found.since, new),
+        likely_rows=found.likely,
+        likely_names=ids[found.likely],
     )
 
     # What that means for the model. Labels of a plan count in its order; others as they are.
@@ -255,22 +263,43 @@ def _found_modes(
     base: pd.DataFrame,
     sample: pd.DataFrame,
     rng: np.random.Generator,
+    look: DatedSearch | None,
 ) -> FoundModes:
     """Return the modes; where columns have other values in every sample, those that the other columns show."""
-    found = find_changed_modes(encoder, base, sample, rng)
+    found = find_changed_modes(encoder, base, sample, rng, look)
     replaced = {change.column for change in changed if change.is_replaced}
     names = [part.name for part in encoder.parts if str(part.name) in replaced]
     if not names or len(names) == len(encoder.parts):
         return found
     # All samples are new by these columns, which says nothing of which ones: modes are looked for without them.
     others = encoder.without(names, "its values are others in every sample")
-    rest = find_changed_modes(others, base, sample, rng)
+    rest = find_changed_modes(others, base, sample, rng, look)
     return replace(
         rest,
         p_value=min(found.p_value, rest.p_value),
         fraction=found.fraction,
         interval=found.interval,
     )
+
+
+def _known_periods(frame: pd.DataFrame, time: str | None) -> Periods | None:
+    """Return the periods of a reference that has times, too."""
+    if time is None or time not in frame:
+        return None
+    try:
+        return periods_of(frame[time])
+    except ArgumentValueError:
+        return None
+
+
+def _since(since: str, new: Sequence[TableMode]) -> str:
+    """Return the date for the headline: that of the largest mode where it is known better than its part's."""
+    if not since or any(mode.looked_at >= 1.0 for mode in new):
+        return ""
+    change = new[0].change if new else None
+    if change is None or not change.is_shown or change.after <= change.before:
+        return since
+    return change.period
 
 
 def _copies(

@@ -7,7 +7,7 @@ conditions are counted exactly; the search for modes by kernels goes on among th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,6 +51,10 @@ class ModeRows:
         The conditions on single columns that define it; none for a mode that the search found without a rule.
     has_rule : bool
         Whether its samples are those that meet all conditions together.
+    early : array of int
+        Rows of its own side that are like members and lie before the date from which on it was looked for.
+    looked_at : float
+        Fraction of its own side that lies after that date.
     """
 
     own: IntArray
@@ -58,6 +62,8 @@ class ModeRows:
     p_value: float = 1.0
     contrasts: tuple[Contrast, ...] = ()
     has_rule: bool = False
+    early: IntArray = field(default_factory=lambda: _NO_ROWS)
+    looked_at: float = 1.0
 
 
 def condition_modes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,6 +90,10 @@ class TableMode(Record):
     is_part : bool
         Whether values beyond those of the other side alone say which samples are members: others of their kind may
         lie within its range, so that the mode is at least so large.
+    early_rows : array of int
+        Samples of its own side that are like members but lie before the date from which on the mode was looked for.
+    looked_at : float
+        Fraction of its own side that lies after that date; 1 where no date was asked for.
     """
 
     missing: bool
@@ -102,6 +106,8 @@ class TableMode(Record):
     contrasts: tuple[Contrast, ...]
     change: ChangePoint | None = None
     is_part: bool = False
+    early_rows: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    looked_at: float = 1.0
 
     @property
     def n_members(self) -> int:
@@ -113,13 +119,15 @@ class TableMode(Record):
         """About how many members would be there without the mode: as many as the other side has in proportion."""
         if self.other_fraction >= 1.0:
             return self.n_members
-        new = max(0.0, (self.fraction - self.other_fraction) / (1.0 - self.other_fraction))
-        return round(self.n_members * (1.0 - new / self.fraction)) if self.fraction else 0
+        rate = self.fraction / self.looked_at
+        new = max(0.0, (rate - self.other_fraction) / (1.0 - self.other_fraction))
+        return round(self.n_members * (1.0 - new / rate)) if rate else 0
 
     def is_member(self, n_samples: int) -> BoolArray:
-        """Return which of all samples of its own side are members."""
+        """Return which of all samples of its own side are members, at any date."""
         members: BoolArray = np.zeros(n_samples, dtype=bool)
         members[self.rows] = True
+        members[self.early_rows] = True
         return members
 
     @property

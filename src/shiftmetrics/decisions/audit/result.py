@@ -141,6 +141,8 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         """
         changes = self.changes
         p = p_words(changes.novelty_p_value)
+        since = f"since {changes.since}, " if changes.since else ""
+        p = f"{since}{p}"
         if changes.new:
             n = len(changes.new)
             modes = "one mode" if n == 1 else f"{n} modes"
@@ -155,7 +157,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             return f"{amount}, in {modes} ({p})"
         if changes.gradual:
             either = min(changes.novelty_p_value, changes.missing_p_value)
-            return f"no new mode, but a change ({p_words(either)}): {changes.gradual}"
+            return f"no new mode, but a change ({since}{p_words(either)}): {changes.gradual}"
         # A column that changed explains most of what has no mode, unless held-out samples show that some are new.
         is_new = changes.novelty_p_value <= LEVEL
         if is_new and (self.value > 0.0 or not changes.n_changed):
@@ -327,11 +329,26 @@ class AuditResult(LeadingVerdict, Drawn, Result):
     def to_frame(self) -> pd.DataFrame:
         """Return the samples of the new modes in random order within each: mode, order, id, label (empty), row.
 
-        The first n of a mode are a random sample of it, to label.
+        The first n of a mode are a random sample of it, to label. Where something is new from a date on and no mode
+        stands out, these are the samples from then on that are new more likely than not, as mode 0, the likeliest
+        first.
         """
         import pandas as pd
 
         parts = []
+        likely = self.changes.likely_rows
+        if len(likely):
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "mode": 0,
+                        "order": np.arange(1, len(likely) + 1),
+                        "id": self.changes.likely_names,
+                        "label": "",
+                        "row": likely,
+                    }
+                )
+            )
         for place, mode in enumerate(self.changes.new):
             parts.append(
                 pd.DataFrame(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.record import Record
@@ -62,6 +63,13 @@ class SampleChanges(Record):
         Which columns are the id, are left out, or are read as text.
     order_of_dates : tuple of str
         That the reference is later than the current sample, by which column.
+    since : str
+        The period from which on something is new, where late parts of the sample show it and the whole does not.
+    likely_rows : array of int
+        Positions of current samples from that period on that are new more likely than not, where no mode stands out;
+        the likeliest first.
+    likely_names : array of str
+        Their ids, or positions.
     """
 
     novelty_p_value: float
@@ -76,6 +84,9 @@ class SampleChanges(Record):
     column_notes: tuple[str, ...] = ()
     order_of_dates: tuple[str, ...] = ()
     missing_p_value: float = 1.0
+    since: str = ""
+    likely_rows: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    likely_names: npt.NDArray[np.str_] = field(default_factory=lambda: np.empty(0, dtype=np.str_))
 
     @property
     def fraction_in_modes(self) -> float:
@@ -88,8 +99,9 @@ class SampleChanges(Record):
 
     @property
     def has_name(self) -> bool:
-        """Whether a mode, a column or a gradual change is there to look at."""
-        return bool(self.new or self.missing or self.gradual or self.n_changed)
+        """Whether a mode, a column, a gradual change, or rows from a date on are there to look at."""
+        named = self.new or self.missing or self.gradual or self.n_changed
+        return bool(named or len(self.likely_rows))
 
     @property
     def n_changed(self) -> int:

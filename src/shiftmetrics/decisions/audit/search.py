@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from shiftmetrics._core.result import Interval
 from shiftmetrics.decisions.audit.column_changes import CHANGED_LEVEL
 from shiftmetrics.decisions.audit.conditions import ModeRows, condition_modes, joined_modes
 from shiftmetrics.decisions.audit.copies import copies_of_rows
+from shiftmetrics.decisions.audit.dated_scan import gram_of
 from shiftmetrics.decisions.audit.members import (
     SearchedSide,
     distinct_modes,
@@ -29,10 +30,7 @@ from shiftmetrics.decisions.audit.new_modes import (
     nearest_rows,
 )
 from shiftmetrics.novelty import NoveltyResampling
-from shiftmetrics.novelty.bandwidth import bandwidth_of
 from shiftmetrics.novelty.detection import Detection, detect
-from shiftmetrics.novelty.score.gram import Gram
-from shiftmetrics.novelty.score.kernels import DEFAULT_KERNEL, kernel_of
 from shiftmetrics.novelty.score.solution import NoveltyProblem
 from shiftmetrics.tables.encoder import TableEncoder
 
@@ -70,6 +68,10 @@ class FoundModes:
         The modes, the largest first; their names are not set yet.
     newest : array of int
         Current samples of new modes; those that look newest, where something is new and no mode stands out.
+    likely : array of int
+        Current samples from a date on that are new more likely than not, where no mode stands out.
+    since : str
+        The period from which on something is new, where a search of late parts shows it.
     gradual : str
         How columns, or correlations of two, changed gradually, where the search shows nothing else; else empty.
     warnings : tuple of str
@@ -84,12 +86,37 @@ class FoundModes:
     new: tuple[TableMode, ...]
     missing: tuple[TableMode, ...]
     newest: IntArray
+    likely: IntArray
+    since: str = ""
+    gradual: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Shown:
+    """What conditions, or the search, show: modes, the p-value of all of them, and how much is new, at least."""
+
+    new: Sequence[ModeRows] = ()
+    missing: Sequence[ModeRows] = ()
+    p_value: float = 1.0
+    fraction: float = 0.0
+    lower_limit: float = 0.0
+    # Of the search alone.
+    novelty_p_value: float = 1.0
+    missing_p_value: float = 1.0
+    newest: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    likely: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    since: str = ""
     gradual: str = ""
     warnings: tuple[str, ...] = ()
 
 
 def find_changed_modes(
-    encoder: TableEncoder, reference: pd.DataFrame, current: pd.DataFrame, rng: np.random.Generator
+    encoder: TableEncoder,
+    reference: pd.DataFrame,
+    current: pd.DataFrame,
+    rng: np.random.Generator,
+    look: Callable[..., Shown] | None = None,
 ) -> FoundModes:
     """Look for modes, describe them, and find their members among all samples.
 
@@ -104,7 +131,10 @@ def find_changed_modes(
         The two samples.
     rng : Generator
         Draws the part that is searched, and the order in which members are labelled.
+    look : callable, optional
+        Searches the rest, as `by_search` does, which is the default.
     """
+    look = look or by_search
     # 1. What conditions show.
     conditions = _by_conditions(encoder, reference, current)
     # 2. What the search shows among the rest.
@@ -114,9 +144,9 @@ def find_changed_modes(
     base_rows = at_most_rows(
         _without(base_left, [mode.own for mode in conditions.missing]), SEARCHED, rng
     )
-    searched = _Shown()
+    searched = Shown()
     if min(len(rows), len(base_rows)) >= _LEAST:
-        searched = _by_search(
+        searched = look(
             encoder,
             SearchedSide(reference, base_rows, "reference"),
             SearchedSide(current, rows, "test"),
@@ -126,7 +156,7 @@ def find_changed_modes(
         )
     elif min(len(current), len(reference)) < _LEAST:
         warning = "A search for modes needs at least two samples on both sides."
-        searched = _Shown(warnings=(warning,))
+        searched = Shown(warnings=(warning,))
     # The members that the search finds among all samples may hold those that conditions have set aside.
     new = joined_modes([*conditions.new, *searched.new])
     missing = joined_modes([*conditions.missing, *searched.missing])
@@ -156,28 +186,13 @@ def find_changed_modes(
         new=tuple(sorted(described, key=lambda mode: -mode.fraction)),
         missing=tuple(sorted(lacking, key=lambda mode: -mode.fraction)),
         newest=newest,
+        likely=searched.likely,
+        since=searched.since,
         gradual=searched.gradual,
         # Copies count among all samples: of a part that is searched most twins stand outside.
         warnings=tuple(map(_of_samples, copies_of_rows(current, reference, names)))
         or searched.warnings,
     )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Shown:
-    """What conditions, or the search, show: modes, the p-value of all of them, and how much is new, at least."""
-
-    new: Sequence[ModeRows] = ()
-    missing: Sequence[ModeRows] = ()
-    p_value: float = 1.0
-    fraction: float = 0.0
-    lower_limit: float = 0.0
-    # Of the search alone.
-    novelty_p_value: float = 1.0
-    missing_p_value: float = 1.0
-    newest: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    gradual: str = ""
-    warnings: tuple[str, ...] = ()
 
 
 def _shown_at(
@@ -189,7 +204,7 @@ def _shown_at(
     return min(1.0, by_conditions / CONDITIONS, by_search / SEARCH)
 
 
-def _by_conditions(encoder: TableEncoder, reference: pd.DataFrame, current: pd.DataFrame) -> _Shown:
+def _by_conditions(encoder: TableEncoder, reference: pd.DataFrame, current: pd.DataFrame) -> Shown:
     """Return what single columns show: first what is new, then, without its samples, what is missing."""
     alpha = LEVEL * CONDITIONS
     new = condition_modes(encoder.columns, current, reference, alpha=alpha)
@@ -207,7 +222,7 @@ def _by_conditions(encoder: TableEncoder, reference: pd.DataFrame, current: pd.D
         ]
     level = 1.0 - (1.0 - SEARCH) * LEVEL / max(len(new), 1)
     limits = [_least_excess(mode, current, reference, level) for mode in new]
-    return _Shown(
+    return Shown(
         new=new,
         missing=missing,
         p_value=min([1.0, *(mode.p_value for mode in (*new, *missing))]),
@@ -217,7 +232,7 @@ def _by_conditions(encoder: TableEncoder, reference: pd.DataFrame, current: pd.D
     )
 
 
-def _by_search(
+def by_search(
     encoder: TableEncoder,
     reference: SearchedSide,
     current: SearchedSide,
@@ -225,7 +240,7 @@ def _by_search(
     *,
     left: tuple[IntArray, IntArray],
     has_modes: bool,
-) -> _Shown:
+) -> Shown:
     """Return what kernels show among some rows of both tables, with the members of modes among all rows."""
     rows = current.rows
     result = detected(
@@ -247,7 +262,7 @@ def _by_search(
     # Scores of rows cost a fifth of an audit: they are asked for where no mode says which rows are new.
     if not (new or has_modes) and test.p_value <= SEARCH * LEVEL:
         newest = rows[np.argsort(-result.scorer.rows[: len(rows)], kind="stable")]
-    return _Shown(
+    return Shown(
         new=new,
         missing=distinct_modes(missing, *sizes[::-1]),
         # Both sides are tested against one null.
@@ -281,11 +296,8 @@ def detected(
     generator : Generator
         Draws the permutations.
     """
-    width, _ = bandwidth_of(
-        "auto", DEFAULT_KERNEL, (features, reference), (None, None), generator, None
-    )
     problem = NoveltyProblem(
-        gram=Gram(features, reference, kernel_of(DEFAULT_KERNEL, width)),
+        gram=gram_of(features, reference, generator),
         test_weights=np.full(len(features), 1.0 / len(features)),
         reference_weights=np.full(len(reference), 1.0 / len(reference)),
         eta=1.0,
@@ -366,5 +378,7 @@ def _described(
         p_value=mode.p_value,
         contrasts=tuple(contrasts[:MOST_CONTRASTS]),
         # Other samples of the kind may lie within the range of the other side.
+        early_rows=mode.early,
+        looked_at=mode.looked_at,
         is_part=bool(mode.contrasts) and all(each.is_beyond for each in mode.contrasts),
     )
