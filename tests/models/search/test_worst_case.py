@@ -46,3 +46,14 @@ def test_errors_are_searched_to_the_end_at_any_price() -> None:
     found = replace(first, refine=refine).at_any_price()
     np.testing.assert_array_equal(found.loss.distances, [2.0])
     assert asked == [np.inf]
+
+
+def test_samples_that_were_not_searched_are_not_reported_as_without_error() -> None:
+    loss = ZeroOneLoss(np.array([0.0, 2.0, np.inf, np.inf]), kind="upper_bound")
+    found = WorstCase(loss, lambda rows, distances, choices: np.zeros((len(rows), 1)))
+    assert "2 of 4 samples" in found.notes("upper_bound")[0]
+    assert "1 of 4 samples" in replace(found, left_out=1).notes("upper_bound")[0]
+    assert replace(found, left_out=2).notes("upper_bound") == ()
+    # Some of the samples: what was left out of all is not known of them.
+    part = replace(found, left_out=1).take(np.array([0, 2]))
+    assert "1 of 2 samples" in part.notes("upper_bound")[0]

@@ -29,6 +29,8 @@ from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
 
 _PRICE = 0.1
 """Dual price to begin with, relative to the price of a move over the mean loss."""
+_BEYOND = 1.25
+"""How much farther errors are sought than the price asks for: the upper ends of intervals stand at higher prices."""
 _RISE = 1000.0
 """How many times as high a price is tried where the threshold is out of reach."""
 
@@ -131,7 +133,7 @@ def _of_errors(errors: ErrorSearch, theta1: float) -> WorstCase:
     # A row changes where a unit of loss is worth the distance: dual > theta1 distance^2.
     def refine(dual: float) -> WorstCase | None:
         farthest = math.sqrt(dual / theta1)
-        if errors.search(farthest) or errors.certify(farthest):
+        if errors.search(_BEYOND * farthest) or errors.certify(farthest):
             return _of_errors(errors, theta1)
         return None
 
@@ -141,7 +143,8 @@ def _of_errors(errors: ErrorSearch, theta1: float) -> WorstCase:
     least = np.minimum(errors.least, distances)
     lower = ZeroOneLoss(least, kind="lower_bound")
     upper = ZeroOneLoss(distances, kind="upper_bound")
-    return WorstCase(upper, points, lower=lower, refine=refine)
+    left_out = int((np.isinf(distances) & (errors.reach == 0.0)).sum())
+    return WorstCase(upper, points, lower=lower, refine=refine, left_out=left_out)
 
 
 class ForestAscent(Ascent):

@@ -49,6 +49,8 @@ class WorstCase:
         What the caller should know.
     value_risks : ValueRisks or None
         The risks at the values of the columns that change, where the route knows them.
+    left_out : int
+        How many samples were not searched, and have no known error: none that they may have is worth its way.
     has_costs : bool
         Whether these are errors with what they cost: as with the 0/1 loss, each sample has one nearest error.
     """
@@ -59,6 +61,7 @@ class WorstCase:
     refine: Callable[[float], WorstCase | None] | None = None
     warnings: tuple[str, ...] = ()
     value_risks: ValueRisks | None = None
+    left_out: int = 0
     has_costs: bool = False
 
     @property
@@ -71,7 +74,7 @@ class WorstCase:
         if not isinstance(self.loss, ZeroOneLoss) or kind != "upper_bound":
             return self.warnings
         distances = np.asarray(self.loss.distances)
-        missing = int(np.isinf(distances).sum())
+        missing = int(np.isinf(distances).sum()) - self.left_out
         if not missing:
             return self.warnings
         text = (
@@ -130,7 +133,7 @@ class WorstCase:
         lower = self.lower
         if lower is not None:
             lower = lower.take(rows)
-        return replace(self, loss=self.loss.take(rows), lower=lower, refine=None)
+        return replace(self, loss=self.loss.take(rows), lower=lower, refine=None, left_out=0)
 
     def at_any_price(self) -> WorstCase:
         """Return the worst case of errors once all samples are searched, whatever a unit of risk is worth."""
