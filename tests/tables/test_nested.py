@@ -63,3 +63,14 @@ def test_values_go_without_the_types_that_python_writes_around_them():
     assert rows_of(["call np.float64(3) twice (or once)"])["p"].tolist() == [
         "call np.float64(3) twice (or once)"
     ]
+
+
+def test_lists_of_one_value_are_the_value():
+    assert rows_of([["cat"], ["dog"]]).to_dict("list") == {"p": ["cat", "dog"]}
+    assert rows_of(["[0.25]", "[0.5]"]).to_dict("list") == {"p": [0.25, 0.5]}
+    found = rows_of([[{"score": 0.5, "answer": {"choices": ["cat"]}}], [{"score": 1.0}]])
+    assert found["p.score"].tolist() == [0.5, 1.0]
+    assert found["p.answer.choices"].iloc[0] == "cat"
+    assert found["p.answer.choices"].isna().tolist() == [False, True]
+    # A second label in some row is a set of labels, and stays what it is.
+    assert rows_of([["cat"], ["dog", "fox"]])["p"].tolist() == ['["cat"]', '["dog", "fox"]']

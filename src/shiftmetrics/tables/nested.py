@@ -77,7 +77,10 @@ def expanded(
             parts, note = best
             notes.append(note)
         for key, values in parts.items():
-            part = _add(columns, f"{name}.{key}", pd.Series(values))
+            # a list of one value in each row is the value
+            part = _add(
+                columns, name if list(parts) == ["0"] else f"{name}.{key}", pd.Series(values)
+            )
             if pd.Series(values).dtype.kind not in "iufb":
                 written.add(part)
     if not changed:
@@ -179,7 +182,8 @@ def _by_key(cells: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | None:
             inner = _by_key([_as_mapping(value) if _is_cell(value) else None for value in values])
             if inner is None:
                 return None
-            found.update({f"{key}.{name}": part for name, part in inner.items()})
+            is_one = list(inner) == ["0"]
+            found.update({key if is_one else f"{key}.{name}": part for name, part in inner.items()})
             continue
         given = [value for value in values if value is not None]
         numbers = all(
@@ -218,7 +222,11 @@ def _from_object(cell: Mapping[Any, Any]) -> dict[str, Any] | None:
 def _from_list(cell: Sequence[Any]) -> dict[str, Any] | None:
     items = [item.tolist() if isinstance(item, np.ndarray) else item for item in cell]
     if items and all(isinstance(item, Mapping) for item in items):
-        return _from_pairs([_label_and_score(item) for item in items])
+        pairs = _from_pairs([_label_and_score(item) for item in items])
+        # a batch of one answer, as services give it
+        return _from_object(items[0]) if pairs is None and len(items) == 1 else pairs
+    if len(items) == 1 and isinstance(items[0], str):
+        return {"0": items[0]}
     if items and all(_is_pair(item) for item in items):
         return _from_pairs([(item[0], item[1]) for item in items])
     if not items or not all(

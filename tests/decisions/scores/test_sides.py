@@ -70,3 +70,13 @@ def test_groups_are_a_column_or_one_value_a_row():
     assert side.table["group"].tolist() == ["x", "x", "y"]
     with pytest.raises(ValueError, match="groups"):
         side_of(frame, "old", None, None, "author")
+
+
+@pytest.mark.parametrize("name", ["task_id", "instruction", "user_input", "inputs", "prompt"])
+def test_what_was_asked_names_the_questions(name):
+    frame = pd.DataFrame({name: ["a", "b", "c"], "score": [1.0, 0.5, 0.0]})
+    side = side_of(frame, "old", None, None, None)
+    assert side.table["id"].tolist() == ["a", "b", "c"]
+    assert not side.by_place
+    # An id comes first.
+    assert side_of(frame.assign(id=[7, 8, 9]), "old", None, None, None).table["id"][0] == "7"

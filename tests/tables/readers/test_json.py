@@ -73,7 +73,7 @@ def test_lines_with_objects_vectors_and_pairs(tmp_path):
     assert cells.frame["probs.a"].tolist() == [0.3, 0.6]
     assert cells.frame["v.0"].tolist() == [0.1, 0.0]
     assert cells.frame["v.1"].tolist() == [0.9, 0.8]
-    assert cells.frame["tags"].tolist()[0] == '["x"]'
+    assert cells.frame["tags"].tolist()[0] == "x"
 
 
 def test_pairs_of_label_and_score_go_by_the_label(tmp_path):
@@ -120,3 +120,21 @@ def test_lists_beside_rows_of_numbers_are_columns(tmp_path):
     cells = read(tmp_path, json.dumps(found))
     assert list(cells.frame.columns) == ["predictions.0", "predictions.1", "label_ids"]
     assert cells.frame["label_ids"].tolist() == [0, 1, 1]
+
+
+def test_rows_beside_their_summary_are_the_table(tmp_path):
+    rows = [{"name": f"case {place}", "success": place % 2 == 0} for place in range(6)]
+    cells = read(tmp_path, {"testCases": rows, "metrics": [{"metric": "m"}], "passed": 3})
+    assert cells.frame["name"].tolist() == [f"case {place}" for place in range(6)]
+    assert "metrics, passed" in cells.notes[0]
+
+
+def test_objects_of_lists_are_rows_where_there_are_many(tmp_path):
+    found = {f"{place}.jpg": {"label": ["cat", "dog"], "prob": [0.75, 0.25]} for place in range(20)}
+    cells = read(tmp_path, found)
+    assert cells.frame["prob.0" if "prob.0" in cells.frame else "prob.cat"].tolist() == [0.75] * 20
+    assert cells.frame[cells.index[0]].tolist() == list(found)
+    # Numbers may be columns of scores, one class each.
+    scores = {f"class{place}": {"a": 0.5 * place, "b": 2.0} for place in range(20)}
+    with pytest.raises(UnreadableError, match="cannot be told"):
+        read(tmp_path, scores)

@@ -100,3 +100,39 @@ def test_tables_keep_all_their_columns(text, columns, tmp_path):
 def test_a_print_that_is_not_whole_is_refused(text, tmp_path):
     with pytest.raises(UnreadableError, match=r"write\.csv"):
         read(tmp_path, text)
+
+
+def named_lines(names, cells, width, per_line):
+    """Print as R does: each name above its element, both up to the right end of one width."""
+    lines = []
+    for place in range(0, len(names), per_line):
+        for part in (names, cells):
+            words = (str(word).rjust(width) for word in part[place : place + per_line])
+            lines.append(" ".join(words) + " ")
+    return "\n".join(lines) + "\n"
+
+
+def test_elements_below_their_names(tmp_path):
+    names = [3, 4, 15, 106, 107, 108, 9]
+    path = tmp_path / "old.txt"
+    words = ["cat", "dog", "cat", "cat", "dog", "fox", "cat"]
+    for text in (
+        named_lines(names, words, 5, 3) + "Levels: cat dog fox\n",
+        named_lines(names, [f'"{word}"' for word in words], 7, 3),
+    ):
+        path.write_text(text)
+        frame = read_file(path, "OLD").frame
+        assert frame.iloc[:, 0].tolist() == names
+        assert frame["x"].tolist() == words
+    numbers = [0.25, 0.5, 0.75, 1e-05, 0.1, 0.2, 0.3]
+    path.write_text(named_lines(names, numbers, 8, 3))
+    assert read_file(path, "OLD").frame["x"].tolist() == numbers
+
+
+def test_a_table_of_aligned_numbers_is_a_table(tmp_path):
+    path = tmp_path / "old.txt"
+    path.write_text(" cat  dog \n 0.1  0.9 \n 0.2  0.8 \n 0.3  0.7 \n")
+    frame = read_file(path, "OLD").frame
+    assert frame["cat"].tolist() == [0.1, 0.2, 0.3]
+    path.write_text("1 2 3\n4 5 6\n7 8 9\n1 5 9\n")
+    assert read_file(path, "OLD").frame.shape[1] == 3

@@ -30,3 +30,16 @@ def test_labels_of_spss_in_place_of_codes(tmp_path):
     assert cells.frame["grade"].tolist() == [1, 2, 3]
     assert "grade" in cells.notes[0]
     assert cells.frame["id"].dtype.kind == "i"
+
+
+@pytest.mark.parametrize("version", [5, 8])
+def test_a_transport_file_of_sas(version, tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    path = tmp_path / "old.xpt"
+    frame = pd.DataFrame({"ID": [101, 102, 103], "ANSWER": ["cat", "dog", ""], "P": [0.5, 0.25, 1]})
+    pyreadstat.write_xport(frame, str(path), file_format_version=version)
+    found = read_file(path, "OLD").frame
+    assert found["ID"].tolist() == [101, 102, 103]
+    assert found["ANSWER"].iloc[:2].tolist() == ["cat", "dog"]
+    assert found["ANSWER"].isna().tolist() == [False, False, True]
+    assert found["P"].tolist() == [0.5, 0.25, 1.0]

@@ -93,3 +93,14 @@ def test_answers_fit_labels_in_another_spelling():
     column = evidence_of(cells(frame), frame).columns["x"]
     assert fits_labels(column, np.array(["1", "0"], dtype=object))
     assert not fits_labels(column, WORDS)
+
+
+def test_texts_of_objects_and_constant_flags_are_no_answers():
+    stats = [f'[{{"name": "exact_match", "mean": {place % 2}}}]' for place in range(N)]
+    frame = pd.DataFrame({"stats": stats})
+    assert _found(frame, frame) == [None, None]
+    flag = pd.DataFrame({"was_cancelled": np.zeros(N, dtype=bool)})
+    assert _found(flag, flag, truth=np.full(N, "False", dtype=object)) == [None, None]
+    # Under the name of an answer it is one.
+    named = frame.rename(columns={"stats": "answer"})
+    assert _found(named, named) == ["answer", "answer"]

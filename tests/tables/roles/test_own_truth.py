@@ -43,3 +43,11 @@ def test_a_column_that_differs_is_no_truth():
 def test_a_label_that_is_missing_in_every_file():
     with pytest.raises(UnreadableTableError, match="--label gone"):
         _read(_frame(), _frame(), label="gone")
+
+
+def test_a_flag_that_is_false_in_all_rows_labels_nothing():
+    flag = np.zeros(N, dtype=bool)
+    assert _read(_frame(ground_truth=flag), _frame(ground_truth=flag)).truth is None
+    flag = np.arange(N) % 2 == 0
+    with pytest.raises(UnreadableTableError, match="classes in common"):
+        _read(_frame(ground_truth=flag), _frame(ground_truth=flag))

@@ -12,6 +12,8 @@ from shiftmetrics._core.arrays import LARGEST_EXACT
 from shiftmetrics.tables.cells import Cells, generated_name
 from shiftmetrics.tables.content import Content, Reader
 from shiftmetrics.tables.readers.names import UNNAMED_INDEX, checked_names, free_name
+from shiftmetrics.tables.readers.orientation import are_rows
+from shiftmetrics.tables.readers.responses import columns_of_response
 from shiftmetrics.tables.readers.text import as_utf8, decoded
 
 if TYPE_CHECKING:
@@ -91,11 +93,15 @@ def _read_json(content: Content) -> Cells:
     for _ in range(3):
         if not isinstance(found, dict):
             break
+        response = columns_of_response(found)
+        if response is not None:
+            return _cells(content, response)
         shaped = _from_shape(content, found)
         if shaped is not None:
             return shaped
         # a table may stand under a name, beside what is said of it
         tables = [key for key, value in found.items() if _is_table(value)]
+        tables = _longest(found, tables)
         if len(tables) != 1 or (len(found) == 1 and _is_plain_list(found[tables[0]])):
             return _from_columns(content, found)
         joined = _with_lists(found, tables[0])
@@ -110,6 +116,20 @@ def _read_json(content: Content) -> Cells:
     if isinstance(found, dict):
         return _from_columns(content, found)
     raise content.refusal("a table", "a single value in JSON")
+
+
+def _longest(found: dict[str, Any], tables: list[str]) -> list[str]:
+    """Return the one list of objects that is far longer than all others: rows, beside their summary."""
+    values = list(found.values())
+    is_report = any(not isinstance(value, (dict, list)) for value in values)
+    if len(tables) < 2 or not is_report:
+        return tables
+    sizes = {key: len(found[key]) for key in tables if isinstance(found[key], list)}
+    longest = max(sizes, key=lambda key: sizes[key], default=None)
+    others = [size for key, size in sizes.items() if key != longest]
+    if longest is None or sizes[longest] < 2 * max(others, default=0):
+        return tables
+    return [longest] if all(isinstance(row, dict) for row in found[longest]) else tables
 
 
 def _is_table(value: Any) -> bool:
@@ -203,9 +223,7 @@ def _from_objects(content: Content, found: Mapping[str, Mapping[str, Any]]) -> C
         raise content.refusal("a file with rows", "which holds none")
     outer_counts = all(map(_COUNT.fullmatch, outer))
     inner_counts = all(map(_COUNT.fullmatch, inner))
-    by_row = (
-        outer_counts if outer_counts != inner_counts else _are_rows(list(found.values()), inner)
-    )
+    by_row = outer_counts if outer_counts != inner_counts else are_rows(list(found.values()), inner)
     if by_row is None:
         raise content.refusal(
             "a list of one object a row",
@@ -224,28 +242,6 @@ def _from_objects(content: Content, found: Mapping[str, Mapping[str, Any]]) -> C
         return _cells(content, table)
     index = free_name(UNNAMED_INDEX, columns)
     return _with_index(_cells(content, {index: rows, **table}), (index,))
-
-
-def _are_rows(values: list[Mapping[str, Any]], inner: list[str]) -> bool | None:
-    """Return True if objects are rows, False if they are columns: these are of one kind, and rows add up to 1."""
-    across = [[value.get(key) for value in values] for key in inner]
-    within = [list(value.values()) for value in values]
-    if _of_one_kind(across) != _of_one_kind(within):
-        return _of_one_kind(across)
-    if _add_up(across) != _add_up(within):
-        return _add_up(within)
-    return None
-
-
-def _of_one_kind(groups: list[list[Any]]) -> bool:
-    kinds = [{type(cell) for cell in cells if cell is not None} for cells in groups]
-    return all(len(found - {int} if float in found else found) <= 1 for found in kinds)
-
-
-def _add_up(groups: list[list[Any]]) -> bool:
-    """Return True if the cells of each group are numbers that add up to 1, as probabilities do."""
-    numbers = all(isinstance(cell, (int, float)) for cells in groups for cell in cells)
-    return numbers and all(abs(sum(cells) - 1) < 1e-3 for cells in groups)
 
 
 def _from_list(content: Content, rows: list[Any], notes: tuple[str, ...] = ()) -> Cells:

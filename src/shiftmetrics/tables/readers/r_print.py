@@ -1,4 +1,4 @@
-"""What R prints: vectors behind [1], tibbles with the types of their columns, tables that go on further down.
+"""What R prints: vectors behind [1] or below their names, tibbles with types of columns, tables that go on below.
 
 Each is written anew as csv, which the reader of texts then reads. Where R says that it left out rows, it is refused.
 """
@@ -19,6 +19,7 @@ _TYPES = re.compile(r"\s*(?:<\w+>\s*)+")
 _LEFT_OUT = re.compile(
     r"\s*\[ reached .*|#.*\bmore (?:rows|variables|columns)\b.*|\s*---\s*", re.IGNORECASE
 )
+_WORD = re.compile(r'"[^"]*"|\S+')
 _ATTRIBUTE = re.compile(r"attr\(,.*\)")
 
 WRITE_IN_R = "Write the table in R by write.csv."
@@ -35,6 +36,8 @@ def is_r_print(content: Content) -> bool:
         return first[1] == "1"
     if _TIBBLE.fullmatch(lines[0]):
         return True
+    if _are_aligned(lines[:2]) and _named_elements(lines_of(content.read())) is not None:
+        return True
     if not lines[0].startswith(" ") or "\t" in lines[0] or len(lines) < 3:
         return False
     if _TYPES.fullmatch(lines[1]):
@@ -50,6 +53,9 @@ def printed_rows(content: Content) -> Content:
     lines = [line for line in lines_of(content.read()) if line.strip()]
     if any(_LEFT_OUT.fullmatch(line) for line in lines):
         raise content.refusal("a whole table", "whose print leaves out rows or columns", WRITE_IN_R)
+    named = _named_elements(lines)
+    if named is not None:
+        return as_csv(content, [["", "x"], *named])
     end = next((place for place, line in enumerate(lines) if _ATTRIBUTE.fullmatch(line)), None)
     lines = lines[:end]
     if _VECTOR.fullmatch(lines[0]):
@@ -82,6 +88,51 @@ def _vector(lines: list[str], content: Content) -> Content:
     if any(cell in ("<NA>", "NA") for cell in cells):
         raise content.refusal("a vector without gaps", "which has NA", WRITE_IN_R)
     return as_csv(content, [[cell] for cell in cells])
+
+
+def _named_elements(lines: list[str]) -> list[list[str]] | None:
+    """Return the elements of a vector that is printed below their names, line by line; None for anything else.
+
+    Names and elements end at the same places, and are not of one kind, as the rows of a table would be; its levels
+    stand below a factor.
+    """
+    lines = [line for line in lines if line.strip()]
+    end = next((place for place, line in enumerate(lines) if _ATTRIBUTE.fullmatch(line)), None)
+    lines = lines[:end]
+    is_factor = bool(lines) and _LEVELS.fullmatch(lines[-1]) is not None
+    lines = lines[:-1] if is_factor else lines
+    if not lines or len(lines) % 2:
+        return None
+    found: list[list[str]] = []
+    kinds: list[set[str]] = [set(), set()]
+    for place in range(0, len(lines), 2):
+        pair = lines[place : place + 2]
+        if not _are_aligned(pair):
+            return None
+        names, cells = (split_line(line.strip(), BLANKS) for line in pair)
+        if len(names) != len(cells):
+            return None
+        kinds[0] |= {_kind_of(name) for name in names}
+        kinds[1] |= {_kind_of(cell) for cell in cells}
+        found += [[unquote(name), unquote(cell)] for name, cell in zip(names, cells, strict=True)]
+    is_told = is_factor or (len(lines) > 2 and not kinds[0] & kinds[1])
+    if not is_told or len({name for name, _ in found}) < len(found):
+        return None
+    return [[name, "" if cell in ("<NA>", "NA") else cell] for name, cell in found]
+
+
+def _are_aligned(pair: list[str]) -> bool:
+    """Return True if the words of two lines end at the same places."""
+    ends = [[found.end() for found in _WORD.finditer(line)] for line in pair]
+    return len(ends) == 2 and ends[0] == ends[1]
+
+
+def _kind_of(cell: str) -> str:
+    if cell.startswith('"'):
+        return "string"
+    if re.fullmatch(r"\d+", cell):
+        return "integer"
+    return "number" if re.fullmatch(r"[-+]?[\d.]+(?:e[-+]?\d+)?", cell) else "word"
 
 
 def _block_length(lines: list[str]) -> int | None:
@@ -119,7 +170,8 @@ def _cells(lines: list[str], content: Content) -> list[list[str]]:
 READER = Reader(
     name="a print of R",
     suffixes=(".txt",),
-    told_by="[1] before a vector, the types of a tibble's columns, or columns that go on below the rows",
+    told_by="[1] before a vector, names above its elements, the types of a tibble's columns, or columns that go on "
+    "below the rows",
     tells=is_r_print,
     unpack=printed_rows,
 )

@@ -1,8 +1,9 @@
-"""Files of SPSS (sav, zsav) and Stata (dta): value labels in place of codes."""
+"""Files of SPSS (sav, zsav), Stata (dta) and SAS (xpt): value labels in place of codes."""
 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ from shiftmetrics.tables.readers.names import checked_names
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_TRANSPORT = re.compile(rb"HEADER RECORD\*{7}LIB(?:RARY|V8 ) +HEADER RECORD!{7}")
 
 
 def _read_stata(content: Content) -> Cells:
@@ -43,6 +46,23 @@ def _read_spss(content: Content) -> Cells:
     with _on_disk(content) as path:
         frame, about = pyreadstat.read_sav(path, apply_value_formats=False)
     return _labelled(content, frame, about.variable_value_labels)
+
+
+def _read_transport(content: Content) -> Cells:
+    with needs(f"{content.argument}, a transport file,", "pyreadstat", "'shiftmetrics[stats]'"):
+        import pyreadstat
+    content.check_size(8 * content.size)
+    with _on_disk(content) as path:
+        frame, about = pyreadstat.read_xport(path)
+    return _labelled(content, frame, about.variable_value_labels)
+
+
+def _write_transport(frame: pd.DataFrame, path: Path) -> None:
+    import pyreadstat
+
+    # names of this format have no blanks
+    names = {name: str(name).replace(" ", "_") for name in frame.columns}
+    pyreadstat.write_xport(frame.rename(columns=names), str(path), file_format_version=8)
 
 
 @contextmanager
@@ -147,6 +167,15 @@ READERS = (
         tells=lambda content: content.head.startswith((b"$FL2", b"$FL3")),
         read=_read_spss,
         write=_write_spss,
+        extra="stats",
+    ),
+    Reader(
+        name="a transport file of SAS",
+        suffixes=(".xpt",),
+        told_by="HEADER RECORD and the word LIBRARY or LIBV8 in its first line",
+        tells=lambda content: _TRANSPORT.match(content.head) is not None,
+        read=_read_transport,
+        write=_write_transport,
         extra="stats",
     ),
 )

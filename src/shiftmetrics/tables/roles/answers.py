@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from shiftmetrics._core.validation import first_few
@@ -17,6 +18,9 @@ MOST_ANSWERS = 50
 
 FITTING = 0.5
 """Fraction of the answers that are values of the labels."""
+
+_SEEN = 100
+_OBJECTS = re.compile(r"\s*\[*\s*\{\s*[\"'].*\}\s*\]*\s*", re.DOTALL)
 
 
 def find_answers(
@@ -67,7 +71,17 @@ def may_be_answer(column: ColumnEvidence) -> bool:
         return False
     if column.is_number and has_name_of(column.name, "confidence"):
         return False
+    if _holds_objects(column):
+        return False
     return 0 < column.n_distinct <= max(MOST_ANSWERS, 0.5 * column.n_rows)
+
+
+def _holds_objects(column: ColumnEvidence) -> bool:
+    """Return True if all cells are texts of objects, or lists of them: measures and prompts, and no classes."""
+    if column.is_number or column.is_bool:
+        return False
+    words = distinct_words(column.words[:_SEEN])
+    return bool(words) and all(_OBJECTS.match(word) for word in words)
 
 
 def _typed(
@@ -106,6 +120,9 @@ def _best(
         # One word in all rows of each file, another in each, is the name of a model.
         differs = len({column.words[0] for column in columns if column.n_distinct == 1}) > 1
         if len(tables) > 1 and differs and not has_name_of(names[0], "answer"):
+            continue
+        # A flag that is false in all rows of all files says nothing of them.
+        if all(column.is_bool and column.n_distinct < 2 for column in columns):
             continue
         if truth is not None and all(fits_labels(column, truth) for column in columns):
             fitting.append(names)

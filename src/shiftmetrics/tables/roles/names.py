@@ -52,6 +52,9 @@ _ENDINGS: dict[RoleName, tuple[str, ...]] = {
     "beside": ("_ms", "_s", "_sec", "_seconds", "_loss", "_time", "_count"),
 }
 
+_UNITS = frozenset(["time", "price", "cost", "latency", "duration", "runtime", "elapsed", "tokens"])
+"""Words that say what is counted in names of several words: time_per_example, total_cost, n_output_tokens."""
+
 
 def plain_name(name: str) -> str:
     """Return a name as it is compared: small letters, underscores between its words, no mark at its ends."""
@@ -62,9 +65,15 @@ def plain_name(name: str) -> str:
 def has_name_of(name: str, role: RoleName) -> bool:
     """Return True if a column has a name that is usual for a role."""
     plain = plain_name(name)
+    # The last name of a nested cell: predictions.predicted_label.
+    if role == "answer" and plain_name(name.rpartition(".")[2]) in ROLE_NAMES[role]:
+        return True
     # An answer that says so is no truth: predicted_label.
     if role == "truth" and has_name_of(name, "answer"):
         return False
     if plain in ROLE_NAMES[role] or plain.replace("_", "") in ROLE_NAMES[role]:
+        return True
+    words = plain.split("_")
+    if role == "beside" and len(words) > 1 and (words[0] in _UNITS or words[-1] in _UNITS):
         return True
     return plain.endswith(_ENDINGS.get(role, ()))

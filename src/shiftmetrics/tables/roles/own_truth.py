@@ -33,6 +33,9 @@ def truth_in_files(
             is_shared = sum(name in other.columns for other in tables) > 1
             if name in taken or not has_name_of(name, "truth") or (is_shared and name not in equal):
                 continue
+            # A flag that is false in all rows, such as ground_truth of exports of annotations, labels none of them.
+            if table.columns[name].is_bool and table.columns[name].n_distinct < 2:
+                continue
             # A file that has nothing else has no truth.
             others = [other for other in table.columns if other not in taken and other != name]
             if others and name not in [one[2] for one in found]:
