@@ -2,7 +2,12 @@
 
 import pytest
 
-from shiftmetrics.tables.boolean_words import PAIRS_OF_WORDS, as_booleans, boolean_spelling
+from shiftmetrics.tables.boolean_words import (
+    PAIRS_OF_WORDS,
+    as_booleans,
+    boolean_spelling,
+    in_letters,
+)
 
 
 @pytest.mark.parametrize(("spelling", "pair"), PAIRS_OF_WORDS.items())
@@ -31,3 +36,11 @@ def test_a_third_word_ends_the_search():
 
     assert boolean_spelling(words()) is None
     assert boolean_spelling(["TRUE", "true", " True", "False", "FALSE "]) == "true/false"
+
+
+def test_letters_of_the_words():
+    assert in_letters("yes/no", ["No", "Yes", "Yes"]) == "Yes/No"
+    assert in_letters("y/n", ["N"]) == "Y/N"
+    # Two ways of writing one word tell nothing.
+    assert in_letters("yes/no", ["No", "no", "Yes"]) == "yes/no"
+    assert in_letters("1/0", ["1.0", "0"]) == "1/0"

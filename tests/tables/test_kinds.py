@@ -101,3 +101,27 @@ def test_a_later_file_is_read_by_known_kinds():
     assert frame["z"].tolist() == ["yes"]
     wrong = decide_kinds(column_in_files("x", ["abc"]), known={"x": ColumnKind("x", "number")})
     assert wrong.problems
+
+
+@pytest.mark.parametrize("cells", [["t", "f"], ["False", "True"], ["Y", "N"], ["1", "0"]])
+def test_zeros_and_ones_of_a_passport_in_every_spelling(cells):
+    (kind,) = decide_kinds(column_in_files("x", [0, 1, 1])).kinds.values()
+    assert (kind.kind, kind.spelling) == ("integer", "1/0")
+    found = decide_kinds(column_in_files("x", cells), known={"x": kind})
+    assert not found.problems
+    expected = [cell in ("t", "True", "Y", "1") for cell in cells]
+    assert found.frames[0]["x"].tolist() == [float(is_true) for is_true in expected]
+    # Numbers that are more than zeros and ones have no Booleans.
+    (kind,) = decide_kinds(column_in_files("x", [0, 1, 2])).kinds.values()
+    if cells != ["1", "0"]:
+        assert decide_kinds(column_in_files("x", cells), known={"x": kind}).problems
+
+
+@pytest.mark.parametrize("words", [("Y", "N"), ("Yes", "No"), ("yes", "no"), ("ON", "OFF")])
+def test_words_of_a_passport_keep_their_letters(words):
+    (kind,) = decide_kinds(column_in_files("x", [*words, words[0]])).kinds.values()
+    later = decide_kinds(column_in_files("x", [True, False]), known={"x": kind})
+    assert later.frames[0]["x"].tolist() == list(words)
+    (kind,) = decide_kinds(column_in_files("x", [words[0]] * 3)).kinds.values()
+    later = decide_kinds(column_in_files("x", ["f", "t"]), known={"x": kind})
+    assert later.frames[0]["x"].tolist() == [words[1], words[0]]

@@ -34,6 +34,27 @@ def boolean_spelling(words: Iterable[str]) -> str | None:
     return None
 
 
+def in_letters(spelling: str, words: Iterable[str]) -> str:
+    """Return a spelling in the letters of the words, such as Yes/No; as it is where they have several."""
+    found: dict[str, set[str]] = {word: set() for word in spelling.split("/")}
+    for word in words:
+        plain = _plain(word)
+        if plain in found:
+            found[plain].add(word.strip())
+    if spelling == "1/0" or any(len(letters) > 1 for letters in found.values()):
+        return spelling
+    seen = [word for letters in found.values() for word in letters]
+    parts = []
+    for plain, letters in found.items():
+        word = next(iter(letters), plain)
+        if not letters and seen:
+            # the other word tells how this one would be written
+            word = plain.upper() if seen[0].isupper() else word
+            word = plain.title() if seen[0].istitle() and not seen[0].isupper() else word
+        parts.append(word)
+    return "/".join(parts)
+
+
 def as_booleans(words: Iterable[str], spelling: str) -> list[bool]:
     """Return words of one spelling as Booleans."""
     true_word = PAIRS_OF_WORDS[spelling][1]

@@ -32,7 +32,7 @@ class ColumnKind(Record):
     date_order : {"day", "month", "year"} or None
         What stands first in dates that have more than one reading.
     spelling : str or None
-        How words that are Booleans are spelled, such as "yes/no".
+        How words that are Booleans are spelled, such as "Yes/No"; "1/0" of numbers that are zeros and ones.
     """
 
     name: str

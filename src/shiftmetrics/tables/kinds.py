@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shiftmetrics.tables.boolean_words import PAIRS_OF_WORDS, SPOKEN, as_booleans, boolean_spelling
+from shiftmetrics.tables.boolean_words import (
+    SPOKEN,
+    as_booleans,
+    boolean_spelling,
+    in_letters,
+)
 from shiftmetrics.tables.cell_words import ColumnCells
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.column_kinds import (
@@ -145,9 +150,11 @@ def _decide(
 def _spoken(columns: Sequence[ColumnCells]) -> str | None:
     """Return the spelling of answers such as yes and no, which all files share."""
     spellings = {boolean_spelling(column.known) for column in columns if column.is_words}
-    if len(spellings) == 1:
-        return spellings.pop()
-    return None
+    spelling = spellings.pop() if len(spellings) == 1 else None
+    if spelling is None:
+        return None
+    words = [word for column in columns if column.is_words for word in column.known]
+    return in_letters(spelling, words)
 
 
 def _as_known(
@@ -161,6 +168,10 @@ def _as_known(
         found = _booleans(columns, is_boolean=True)
     elif known.kind in ("number", "integer"):
         found = _numbers(name, columns, decimal, is_number=True)
+        if found is None and known.spelling == "1/0":
+            # zeros and ones of the reference, which other tools write as words
+            found = _booleans(columns, is_boolean=True)
+            found = None if found is None else _as_bits(found, known)
     else:
         return _KindDecision(known.kind, spelling=known.spelling)
     if found is not None:
@@ -174,6 +185,15 @@ def _as_known(
     what = {"date": "dates", "boolean": "Booleans"}.get(known.kind, "numbers")
     sentence = f"column {name!r} must be of {what}, as in the reference, got {example!r} in {filled[0].where}."
     return _KindDecision("word", problem=sentence)
+
+
+def _as_bits(decision: _KindDecision, known: ColumnKind) -> _KindDecision:
+    """Return Booleans as zeros and ones."""
+    numbers: list[pd.Series] = []
+    for values in decision.values:
+        is_integer = known.kind == "integer" and not values.isna().any()
+        numbers.append(values.astype("int64" if is_integer else float))
+    return _KindDecision(known.kind, numbers, spelling=known.spelling)
 
 
 def _dates(
@@ -251,7 +271,9 @@ def _numbers(
     if found.problem:
         return _KindDecision("word", problem=found.problem)
     kind: KindName = "integer" if found.is_integer else "number"
-    return _KindDecision(kind, [_series(part) for part in found.values], found.notes)
+    values = [_series(part) for part in found.values]
+    spelling = "1/0" if all(_are_bits(part) for part in values) else None
+    return _KindDecision(kind, values, found.notes, spelling=spelling)
 
 
 def _has_plain_gap(column: ColumnCells) -> bool:
@@ -283,9 +305,9 @@ def _respelled(column: ColumnCells, spelling: str) -> ColumnCells:
     if not column.has_cells:
         return column
     own = "bool" if column.type == "boolean" else boolean_spelling(column.known)
-    if own in (None, spelling):
+    true_word, false_word = spelling.split("/")
+    if own in (None, spelling) or set(column.known) <= {true_word, false_word}:
         return column
-    false_word, true_word = PAIRS_OF_WORDS[spelling]
     meaning = _boolean_series(column).map({True: true_word, False: false_word})
     return ColumnCells(column.where, meaning.astype(object).where(meaning.notna(), None))
 

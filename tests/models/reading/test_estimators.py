@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 from shiftmetrics import model_stability
 from shiftmetrics.models import Decision, Search
-from shiftmetrics.models.reading.estimators import check_fitted
+from shiftmetrics.models.reading.estimators import check_fitted, encoded_categories
 
 QUIET = Search(progress=False)
 
@@ -109,3 +110,20 @@ def test_an_estimator_with_other_names_for_what_it_has_learnt_counts_as_fitted()
     check_fitted(Boosted().fit(None, None))
     with pytest.raises(ValueError, match="Call fit first"):
         check_fitted(LogisticRegression())
+
+
+def test_a_step_of_another_library_that_keeps_a_table_of_transformers() -> None:
+    from sklearn.base import BaseEstimator, TransformerMixin
+
+    class Vectorizer(TransformerMixin, BaseEstimator):
+        def fit(self, X: Any, y: Any = None) -> "Vectorizer":
+            self.transformers_ = dict.fromkeys(X.columns, "passthrough")
+            return self
+
+        def transform(self, X: Any) -> Any:
+            return np.asarray(X, dtype=float)
+
+    frame = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "b": [1.0, 0.0, 1.0, 0.0]})
+    model = make_pipeline(Vectorizer(), LogisticRegression()).fit(frame, [0, 0, 1, 1])
+    assert encoded_categories(model, list(frame)) == {}
+    assert model_stability(model, frame, [0, 0, 1, 1], resampling=None).kind == "upper_bound"

@@ -123,11 +123,13 @@ def _transformers(step: Any, names: Sequence[Any]) -> Iterator[tuple[Any, list[i
 
     if step is None:
         return
-    if not hasattr(step, "transformers_"):
+    parts = getattr(step, "transformers_", None)
+    # Other libraries keep something else under that name.
+    if not isinstance(parts, list) or any(len(part) != 3 for part in parts):
         yield step, list(range(len(names)))
         return
     positions = pd.DataFrame([range(len(names))], columns=list(names))
-    for _, transformer, columns in step.transformers_:
+    for _, transformer, columns in parts:
         if isinstance(transformer, str):  # "drop", "passthrough"
             continue
         with warnings.catch_warnings():

@@ -237,7 +237,9 @@ def _all_parts(step: Any) -> Iterator[Any]:
     yield step
     for name in ("steps", "transformer_list", "transformers_"):
         for part in getattr(step, name, ()):
-            yield from _all_parts(part[1])
+            # other libraries keep a table of columns under these names
+            if isinstance(part, tuple):
+                yield from _all_parts(part[1])
 
 
 def _stays_in_range(problem: ModelProblem) -> bool:
