@@ -68,3 +68,9 @@ def test_names_that_were_cut_short_go_by_their_number():
     # a number with two names in one column is no number of a class
     kept, _ = common_words([_words("1:am", "1:pm"), _words("1:am", "1:noon")])
     assert kept.tolist() == ["1:am", "1:pm"]
+
+
+def test_three_spellings_of_booleans_are_one():
+    columns = [["TRUE", "FALSE"], ["t", "f"], ["1", "0"]]
+    words = common_words([np.array(part, dtype=object) for part in columns])
+    assert [part.tolist() for part in words] == [["TRUE", "FALSE"]] * 3

@@ -45,6 +45,7 @@ from shiftmetrics.tables.roles.queries import of_rankings
 from shiftmetrics.tables.roles.scores import find_scores
 from shiftmetrics.tables.sanity import doubts_of_classes, doubts_of_ranks, doubts_of_spelling
 from shiftmetrics.tables.spelling import common_words, distinct_words
+from shiftmetrics.tables.summaries import refuse_doubtful_scores, refuse_summary_rows
 from shiftmetrics.tables.tasks import refuse_other_tasks, several_labels
 from shiftmetrics.tables.unread import refuse_large_integers, unread_scores
 
@@ -111,6 +112,7 @@ def _read(roles: FoundRoles, reading: TableReading | None) -> PredictionTables:
     check_named_columns(roles, complaints)
     roles.key = find_row_key(roles.tables, roles.options, complaints)
     roles.notes += roles.key.notes
+    refuse_summary_rows(roles.tables, roles.key, complaints)
     bring_together(roles)
     roles.equal = equal_columns(roles.tables, roles.rows) if len(roles.tables) > 1 else set()
     find_weight_and_group(roles)
@@ -230,6 +232,7 @@ def _classes(roles: FoundRoles, complaints: Complaints) -> PredictionTables:
         class_file(roles, place, served, truth, known, codes=codes) for place in range(n_files)
     ]
     _refuse_unread_scores(roles, files, complaints)
+    refuse_doubtful_scores(roles, files, known)
     for table, file in zip(roles.tables, files, strict=True):
         refuse_large_integers(table, file.columns)
     return named_tables(roles, files, truth)

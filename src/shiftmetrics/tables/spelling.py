@@ -32,6 +32,10 @@ def common_words(columns: Sequence[Words]) -> list[Words]:
     if tables is not None:
         words = [respelled(part, table) for part, table in zip(words, tables, strict=True)]
         distinct = [set(table.values()) for table in tables]
+    tables = _one_boolean(distinct)
+    if tables is not None:
+        words = [respelled(part, table) for part, table in zip(words, tables, strict=True)]
+        distinct = [set(table.values()) for table in tables]
     for spell in (_numbers, _booleans, _numbered, _without_affixes, _small_letters):
         union = set().union(*distinct)
         tables = []
@@ -95,6 +99,22 @@ def _booleans(words: Sequence[str], others: set[str]) -> Table | None:
     if PAIRS.index(pair) <= PAIRS.index(others_pair):
         return None
     return table
+
+
+def _one_boolean(columns: Sequence[set[str]]) -> list[Table] | None:
+    """Return the spelling of the first column for all, where there are three spellings of Booleans or more."""
+    pairs = [_pair_of(sorted(words)) for words in columns]
+    if None in pairs or len(set(pairs)) < 3:
+        return None
+    first = {word.lower(): word for word in columns[0]}
+    tables = []
+    for words, pair in zip(columns, pairs, strict=True):
+        table = {}
+        for word in words:
+            plain = pairs[0][pair.index(word.lower())]  # type: ignore[index, union-attr]
+            table[word] = first.get(plain, plain)
+        tables.append(table)
+    return tables
 
 
 def _pair_of(words: Sequence[str]) -> tuple[str, str] | None:

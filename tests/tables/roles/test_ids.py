@@ -124,3 +124,15 @@ def test_times_of_one_run_have_a_way_out():
     named = [frame.rename(columns={"created": "case_id"}) for frame in frames]
     with pytest.raises(UnreadableTableError, match=r"Give files of the same rows\.$"):
         _key(*named)
+
+
+@pytest.mark.parametrize("values", [[0, 1], ["val", "test"]])
+def test_an_id_with_a_row_for_each_epoch_asks(values):
+    ids = np.repeat(SOME[: N // 2], 2)
+    frames = [_frame(case=ids, epoch=values * (N // 2)) for _ in range(2)]
+    with pytest.raises(AmbiguousReadingError, match="one for each epoch") as caught:
+        _key(*frames)
+    assert [one.remedy for one in caught.value.readings] == ["--id case,epoch"]
+    assert _key(*frames, id="case,epoch").names == (("case", "epoch"),) * 2
+    # Visits that are counted in no column stay rows by their place.
+    assert _key(*(frame.drop(columns="epoch") for frame in frames)).by == "place"

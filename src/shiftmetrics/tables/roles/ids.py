@@ -27,7 +27,8 @@ from shiftmetrics.tables.roles.candidates import (
     id_candidates,
     may_be_id,
 )
-from shiftmetrics.tables.roles.names import has_name_of
+from shiftmetrics.tables.roles.names import has_name_of, plain_name
+from shiftmetrics.tables.roles.queries import QUERY_NAMES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,6 +241,7 @@ def _repeated(
 ) -> RowKey:
     """Return places where ids that repeat stand in one order in all files, which places then keep; else ask."""
     if one.relation.kind == "same":
+        _refuse_crossed(tables, one, options)
         note = f"{one.name} repeats, in the same order in all files: rows go by their place"
         return RowKey(by="place", notes=(note,))
     names = [one.name]
@@ -283,6 +285,42 @@ def _repeated(
     )
     complaints.raise_any()
     raise AssertionError
+
+
+def _refuse_crossed(
+    tables: Sequence[TableEvidence], one: IdCandidate, options: RoleOptions
+) -> None:
+    """Ask where each id has one row for each value of another column, such as the epochs of a training.
+
+    Then the rows are no rows of their own: those of one epoch, of one fold or of the first rank may be meant.
+    """
+    codes = one.codes[0]
+    n_ids = int(codes.max(initial=-1)) + 1
+    n_each = len(codes) // n_ids if n_ids else 0
+    if n_each < 2 or (np.bincount(codes[codes >= 0], minlength=n_ids) != n_each).any():
+        return
+    # The rows of a query are its documents.
+    if len(one.names[0]) > 1 or plain_name(one.name) in QUERY_NAMES:
+        return
+    for name, column in tables[0].columns.items():
+        is_shared = all(name in table.columns for table in tables)
+        if name in one.names[0] or not is_shared or column.n_distinct != n_each:
+            continue
+        pair = [(one.name, name)] * len(tables)
+        if any(part[0] != one.name for part in one.names) or not all(
+            are_distinct(codes) for codes in candidate_of(pair, tables).codes
+        ):
+            continue
+        first = first_few(list(dict.fromkeys(column.words.tolist())), 3)
+        question = (
+            f"Each {one.name} of {tables[0].label} has {n_each} rows, one for each {name} ({first}). "
+            f"Give the rows of one {name}, such as the first or the last."
+        )
+        together = PossibleReading(
+            f"each {one.name} and {name} is a row of its own",
+            options.typed("--id", f"{one.name},{name}"),
+        )
+        raise AmbiguousReadingError(question, [together])
 
 
 def _is_score(column: ColumnEvidence) -> bool:

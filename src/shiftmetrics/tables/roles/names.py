@@ -37,7 +37,7 @@ _WORDS: dict[RoleName, str] = {
         epoch step seed batch weight total sum entropy margin uncertainty count rank cost price temperature
         time n_tokens
         tokens store week month year hour correct is_correct was_correct incorrect is_wrong hit is_hit match
-        matches mismatch
+        matches mismatch lower upper lwr upr ci_lower ci_upper std stddev se stderr variance
     """,
 }
 
