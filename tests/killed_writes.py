@@ -32,7 +32,7 @@ COMMANDS = {
     "agreement": "agreement runs.npz:noisy runs.npz:clean --json j.json --report r.html",
     "audit": "audit ref.csv cur.csv --rows rows.csv --json j.json --report r.html",
     "check": "check res.json --rules rules.toml --junit j.xml --json j.json --report r.html",
-    "compare": "compare runs.npz:noisy --reference runs.npz:clean --json j.json --report r.html",
+    "compare": "compare runs.npz:noisy runs.npz:clean --reference runs.npz:clean --json j.json --report r.html",
     "diff": "diff old.csv new.csv --id id --changed changed.csv --markdown m.md --json j.json --report r.html",
     "example": "example --output out",
     "monitor": "monitor pass.json cur.csv --state s.json --junit j.xml --json j.json --report r.html",
@@ -48,21 +48,21 @@ CONFIG = '[[agreement]]\nname = "a"\nshifted = "runs.npz:noisy"\nreference = "ru
 ENDS = {".html": "</html>", ".md": "\n", ".csv": "\n", ".toml": "\n"}
 
 
-def write_inputs(folder: Path, seed: int) -> None:
+def write_inputs(folder: Path, seed: int, *, n_rows: int = 100) -> None:
     """Write the inputs of all commands: predictions, samples, tables, a passport, a result and its rules."""
     rng = np.random.default_rng(seed)
-    clean = rng.normal(size=(80, 3))
-    np.savez(folder / "runs.npz", clean=clean, noisy=clean + 0.5 * rng.normal(size=(80, 3)))
+    clean = rng.normal(size=(n_rows, 3))
+    np.savez(folder / "runs.npz", clean=clean, noisy=clean + 0.5 * rng.normal(size=(n_rows, 3)))
     for name in ("old", "new"):
         odds = np.exp(clean + 0.4 * rng.normal(size=clean.shape))
         table = pd.DataFrame(odds / odds.sum(axis=1, keepdims=True), columns=["cat", "dog", "fox"])
-        table.assign(id=range(80)).to_csv(folder / f"{name}.csv", index=False)
+        table.assign(id=range(n_rows)).to_csv(folder / f"{name}.csv", index=False)
     for name, share in (("ref", 0.0), ("cur", 0.3)):
-        moved = rng.normal(size=150) + 4.0 * (rng.random(150) < share)
-        table = pd.DataFrame({"a": moved, "b": rng.choice(["x", "y"], 150)})
+        moved = rng.normal(size=n_rows) + 4.0 * (rng.random(n_rows) < share)
+        table = pd.DataFrame({"a": moved, "b": rng.choice(["x", "y"], n_rows)})
         table.to_csv(folder / f"{name}.csv", index=False)
-        np.save(folder / f"{name}.npy", np.column_stack([moved, rng.normal(size=150)]))
-    np.save(folder / "distances.npy", rng.random(80))
+        np.save(folder / f"{name}.npy", np.column_stack([moved, rng.normal(size=n_rows)]))
+    np.save(folder / "distances.npy", rng.random(n_rows))
     (folder / "rules.toml").write_text(RULES, encoding="utf-8")
     (folder / "config.toml").write_text(CONFIG, encoding="utf-8")
     for line in (
