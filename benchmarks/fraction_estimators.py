@@ -63,15 +63,22 @@ def scores_of(rows: np.ndarray, is_new: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def best_bin(
-    scores: np.ndarray, is_new: np.ndarray, error: float = 0.1, most: float = 1.0
+    scores: np.ndarray,
+    is_new: np.ndarray,
+    error: float = 0.1,
+    most: float = 1.0,
+    caution: float = 1.0,
 ) -> float:
-    """Return 1 minus the least ratio of both samples among the rows most like the reference, all but ``most``."""
+    """Return 1 minus the least ratio of both samples among the rows most like the reference, all but ``most``.
+
+    The ratio has to be the least by ``caution`` times the bounds of both distribution functions.
+    """
     cuts = np.sort(scores)
     other = np.array([(scores[~is_new] <= cut).mean() for cut in cuts])
     own = np.array([(scores[is_new] <= cut).mean() for cut in cuts])
     slack = sum(np.sqrt(np.log(4.0 / error) / 2.0 / n) for n in (is_new.sum(), (~is_new).sum()))
     held = (other > 0.0) & (1.0 - other <= most)
-    best = np.argmin((own[held] + slack) / other[held])
+    best = np.argmin((own[held] + caution * slack) / other[held])
     return float(max(0.0, 1.0 - own[held][best] / other[held][best]))
 
 
@@ -98,6 +105,7 @@ ESTIMATORS = {
     "excess above 2/3": excess,
     "best bin": best_bin,
     "best bin, a quarter": functools.partial(best_bin, most=0.25),
+    "best bin, a quarter, beyond chance": functools.partial(best_bin, most=0.25, caution=3.0),
     "largest jump": largest_jump,
 }
 
