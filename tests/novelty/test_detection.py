@@ -124,7 +124,8 @@ def test_of_many_rows_a_part_is_looked_on_and_all_are_counted(
     assert found.settings["searched"] == ((200, 200) if "eta" in options else (400, 400))
     assert "samples chosen at random, and counted in all" in found.summary()
     assert (found.p_value < 0.05, len(found.new), found.missing) == (True, 1, ())
-    assert found.fraction == pytest.approx(0.2, abs=0.04)
+    # Told by the samples that were searched: of 400 the share of new ones alone has a standard deviation of .02.
+    assert found.fraction == pytest.approx(0.2, abs=0.06)
     assert found.fraction_interval.low <= 0.2
     members = found.new[0].members()
     assert np.mean(members < 400) > 0.8
