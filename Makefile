@@ -106,9 +106,10 @@ audit-packages: $(BIN)/python ## known weaknesses of the pinned packages, by pip
 	$(BIN)/pip-audit --strict --no-deps --disable-pip --progress-spinner off --requirement constraints.txt
 
 CASES ?= 20000
-attack: $(VENV)/.installed-test ## damaged files for every reader, and files that unpack to far more than they are: an hour; CASES=2000 for some
+attack: $(VENV)/.installed-test ## damaged files for every reader, files that unpack to far more than they are, a kill at every write: an hour; CASES=2000 for some
 	PYTHONPATH=tests $(BIN)/python tests/tables/test_damaged.py --cases $(CASES)
 	PYTHONPATH=tests $(BIN)/python tests/bombs.py
+	PYTHONPATH=tests $(BIN)/python tests/killed_writes.py
 
 certificates: $(VENV)/.installed-test ## results against their exact values, for hours; CASES=2000 for some
 	PYTHONPATH=tests $(BIN)/python tests/certificates.py all --cases $(CASES)

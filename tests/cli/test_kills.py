@@ -7,7 +7,13 @@ import pytest
 import killed_writes
 from shiftmetrics.cli.app import COMMANDS
 
-QUICK = {"passport", "read"}
+TESTED = (
+    "passport",
+    "read",
+    pytest.param("check", marks=pytest.mark.slow),
+    pytest.param("monitor", marks=pytest.mark.slow),
+)
+"""One file, several, and several with a state; `make attack` kills them all."""
 
 
 def test_all_commands_that_write_files_are_killed() -> None:
@@ -15,13 +21,7 @@ def test_all_commands_that_write_files_are_killed() -> None:
     assert set(COMMANDS) - set(killed_writes.COMMANDS) == {"demo", "curves"}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
-        for name in killed_writes.COMMANDS
-    ],
-)
+@pytest.mark.parametrize("name", TESTED)
 def test_a_killed_command_leaves_whole_files(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
