@@ -15,15 +15,14 @@ import numpy as np
 import torch
 from _real import digest, rows, table
 from _selection import ERM, IRM, LISA, PENALTY, EarlyStopping, Watch, accuracy, fit, joined, network
-from selection_wilds import CLAIMS, CRITERIA
+from _waterbirds import CRITERIA, Sample, paired
+from selection_wilds import CLAIMS
 from torch import nn
 
-from shiftmetrics.agreement import pair_samples
 from shiftmetrics_lab.datasets import load
 from shiftmetrics_lab.datasets.dataset import Dataset
 from shiftmetrics_lab.learners.selection import predict_scores
 
-Sample = tuple[torch.Tensor, np.ndarray]
 METHODS = ("ERM", "IRM", "LISA")
 
 
@@ -65,14 +64,6 @@ def held_out(sources: list[Sample]) -> tuple[list[Sample], list[Sample]]:
         first.append((x[order[:few]], y[order[:few]]))
         others.append((x[order[few:]], y[order[few:]]))
     return first, others
-
-
-def paired(model: nn.Sequential, first: Sample, second: Sample) -> tuple[Sample, Sample]:
-    """Return two samples with each row of the first beside the nearest of its class in the second."""
-    features = [predict_scores(model[:-1], x) for x, _ in (second, first)]
-    pairs = pair_samples(*features, labels=second[1], reference_labels=first[1], within_label=True)
-    ahead, behind = np.array(pairs.rows), np.array(pairs.reference_rows)
-    return (first[0][behind], first[1][behind]), (second[0][ahead], second[1][ahead])
 
 
 def train(
