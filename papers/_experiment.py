@@ -20,6 +20,7 @@ import numpy as np
 
 mpl.use("Agg")
 
+from _beside import commit_that_made, first_seed_by
 from _claims import Claim, Finding, judge
 from _provenance import stamp, without_texts
 
@@ -39,7 +40,7 @@ RENAMED = {
 NO_DATA = 3
 """Exit status of an experiment whose data are not there."""
 ANOTHER = 4
-"""Exit status of a confirmation that found other numbers than those kept."""
+"""Exit status of a confirmation that found other numbers."""
 CLOSE = 1e-3
 """How far a number computed again may be from the kept one, relative to the larger of both."""
 TEXTS = ("CLAIMS", "draw", "conclude")
@@ -77,7 +78,8 @@ def run(
     -----
     Each seed is written when it ends: an interrupted run goes on where it stopped. A changed script starts anew, but
     for its claims, drawing, conclusions, texts and number of seeds. The record says which sources made it;
-    ``--confirm`` computes the first seed again, and says so in the record where it comes out as before.
+    ``--confirm`` computes the first seed again, and says so in the record where it comes out as before, or else as
+    by the earlier sources on this machine.
     """
     options = _arguments(seeds)
     name = Path(script).stem
@@ -132,12 +134,16 @@ def _confirm(kept: Path, source: str, by: Mapping[str, Any], again: dict[str, An
         print(f"{kept.stem}: nothing kept by this script; run it without --confirm.")
         sys.exit(ANOTHER)
     other = different(again, record["runs"][0])
+    how = "as before"
+    if other and (then := commit_that_made(kept.stem)) is not None:
+        # The machine may be another one: what tells is what the earlier sources give on this one.
+        other, how = different(first_seed_by(then, kept.stem), again), "alike on one machine"
     if other:
         print(f"{kept.stem}: the first seed gives another {', '.join(other)}; run it with --again.")
         sys.exit(ANOTHER)
     full = json.loads(kept.read_text(encoding="utf-8"))
-    _write(kept, {**full, "parts": by["parts"], "confirmed": by["commit"]})
-    print(f"{kept.stem}: the first seed comes out as before.")
+    _write(kept, {**full, "parts": by["parts"], "confirmed": by["commit"], "comes_out": how})
+    print(f"{kept.stem}: the first seed comes out {how}.")
 
 
 def different(one: Any, other: Any, where: str = "") -> list[str]:

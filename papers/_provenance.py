@@ -26,6 +26,7 @@ ROOTS = {
 
 NO_NUMBERS = {
     "_experiment",
+    "_beside",
     "_claims",
     "_provenance",
     "_cache",

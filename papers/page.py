@@ -67,7 +67,9 @@ whose powers and margin were set after one seed had been seen, and for what the 
 Networks and data are smaller than the papers' where theirs cannot be had: a verdict is about the claim, not about
 their numbers, unless it says so. What stands for what, and at which size, is said with each experiment;
 `papers/DATA.md` says which data folders there are and how to run with the papers' own. Below each experiment stand
-the version and the commit of the sources that computed it; the tests say which are older than the measure they use.
+the version and the commit of the sources that computed it; the tests say which are older than the measure they use. A
+first seed comes out as before where it gives the kept numbers, and alike on one machine where the earlier sources and
+the later ones give the same there: networks trained on another processor differ from the kept ones by themselves.
 
 `make papers` runs all experiments, `make papers ONLY="agreement_noise"` one of them; each is a short script in
 `papers/`. Times are those of one processor core.
@@ -219,10 +221,11 @@ def _section(entry: Entry, record: dict[str, Any] | None) -> str:
 
 
 def _made(record: Mapping[str, Any]) -> str:
-    """Return by which sources a result was computed, and at which its first seed came out as before."""
+    """Return by which sources a result was computed, and by which its first seed came out as before."""
     made = f"by version {record['version']}, commit {record['commit']}"
     again = record.get("confirmed")
-    return f"{made}; the first seed comes out as before at {again}" if again else made
+    how = record.get("comes_out", "as before")
+    return f"{made}; the first seed comes out {how} at {again}" if again else made
 
 
 def _in_order(label: str) -> list[Any]:

@@ -121,3 +121,27 @@ def test_a_confirmation_draws_the_same_conclusions(
     monkeypatch.setattr("sys.argv", ["experiment.py", "--confirm"])
     _experiment.run(str(script), CLAIMS, measure, conclude=double, seeds=2)
     assert "comes out as before" in capsys.readouterr().out
+
+
+def test_sources_that_give_alike_on_one_machine_are_confirmed(
+    script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Here the kept number cannot be had again, by the earlier sources as little as by the present ones."""
+    _experiment.run(str(script), CLAIMS, lambda seed, quick: {"size": 1.0}, seeds=2)
+    kept = script.parent / "results" / "experiment.json"
+    monkeypatch.setattr("sys.argv", ["experiment.py", "--confirm"])
+    monkeypatch.setattr(_experiment, "commit_that_made", lambda name: "abc")
+    for earlier, agrees in ((1.5, True), (1.6, False)):
+        monkeypatch.setattr(
+            _experiment, "first_seed_by", lambda commit, name, e=earlier: {"size": e}
+        )
+        before = json.loads(kept.read_text(encoding="utf-8"))
+        if agrees:
+            _experiment.run(str(script), CLAIMS, lambda seed, quick: {"size": 1.5}, seeds=2)
+            after = json.loads(kept.read_text(encoding="utf-8"))
+            assert (after["runs"], after["comes_out"]) == (before["runs"], "alike on one machine")
+        else:
+            with pytest.raises(SystemExit):
+                _experiment.run(str(script), CLAIMS, lambda seed, quick: {"size": 1.5}, seeds=2)
+            assert json.loads(kept.read_text(encoding="utf-8")) == before
+            assert "another size" in capsys.readouterr().out
