@@ -89,8 +89,8 @@ def run(
     kept, unfinished = folder / f"{name}.json", folder / f".{name}.unfinished.json"
     source, by = source_of(Path(script)), stamp(Path(script))
     if options.confirm:
-        first = _concluded(measure(0, options.quick), claims, conclude, name)
-        _confirm(kept, source, by, first)
+        measured = measure(0, options.quick)
+        _confirm(kept, source, by, _plain(measured), _concluded(measured, claims, conclude, name))
         return
     record = None if options.again else _read(unfinished, source) or _read(kept, source)
     record = record or {"script": name, "source": source, "seconds": 0.0, **by, "runs": []}
@@ -127,8 +127,17 @@ def _in_words(claims: Mapping[str, Claim], found: Mapping[str, Finding]) -> str:
     return "\n".join(lines)
 
 
-def _confirm(kept: Path, source: str, by: Mapping[str, Any], again: dict[str, Any]) -> None:
-    """Compare the first seed with what is kept; where they agree the record is as new as the sources."""
+def _confirm(
+    kept: Path,
+    source: str,
+    by: Mapping[str, Any],
+    measured: dict[str, Any],
+    again: dict[str, Any],
+) -> None:
+    """Compare the first seed with what is kept; where they agree the record is as new as the sources.
+
+    ``again`` is what was measured, with what follows from it.
+    """
     record = _read(kept, source)
     if record is None:
         print(f"{kept.stem}: nothing kept by this script; run it without --confirm.")
@@ -137,7 +146,7 @@ def _confirm(kept: Path, source: str, by: Mapping[str, Any], again: dict[str, An
     how = "as before"
     if other and (then := commit_that_made(kept.stem)) is not None:
         # The machine may be another one: what tells is what the earlier sources give on this one.
-        other, how = different(first_seed_by(then, kept.stem), again), "alike on one machine"
+        other, how = different(first_seed_by(then, kept.stem), measured), "alike on one machine"
     if other:
         print(f"{kept.stem}: the first seed gives another {', '.join(other)}; run it with --again.")
         sys.exit(ANOTHER)

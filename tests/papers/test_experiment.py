@@ -127,21 +127,27 @@ def test_sources_that_give_alike_on_one_machine_are_confirmed(
     script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Here the kept number cannot be had again, by the earlier sources as little as by the present ones."""
-    _experiment.run(str(script), CLAIMS, lambda seed, quick: {"size": 1.0}, seeds=2)
+
+    def larger(one: dict) -> dict[str, bool]:
+        return {"size": one["size"] > 1}
+
+    now = [1.0]
+    options = {"measure": lambda seed, quick: {"size": now[0], "raw": now[0]}, "conclude": larger}
+    _experiment.run(str(script), CLAIMS, seeds=2, **options)
     kept = script.parent / "results" / "experiment.json"
     monkeypatch.setattr("sys.argv", ["experiment.py", "--confirm"])
     monkeypatch.setattr(_experiment, "commit_that_made", lambda name: "abc")
+    now[0] = 1.5
     for earlier, agrees in ((1.5, True), (1.6, False)):
-        monkeypatch.setattr(
-            _experiment, "first_seed_by", lambda commit, name, e=earlier: {"size": e}
-        )
+        measured = {"size": earlier, "raw": earlier}
+        monkeypatch.setattr(_experiment, "first_seed_by", lambda commit, name, m=measured: m)
         before = json.loads(kept.read_text(encoding="utf-8"))
         if agrees:
-            _experiment.run(str(script), CLAIMS, lambda seed, quick: {"size": 1.5}, seeds=2)
+            _experiment.run(str(script), CLAIMS, seeds=2, **options)
             after = json.loads(kept.read_text(encoding="utf-8"))
             assert (after["runs"], after["comes_out"]) == (before["runs"], "alike on one machine")
         else:
             with pytest.raises(SystemExit):
-                _experiment.run(str(script), CLAIMS, lambda seed, quick: {"size": 1.5}, seeds=2)
+                _experiment.run(str(script), CLAIMS, seeds=2, **options)
             assert json.loads(kept.read_text(encoding="utf-8")) == before
-            assert "another size" in capsys.readouterr().out
+            assert "another size, raw" in capsys.readouterr().out
