@@ -65,7 +65,7 @@ def test_categories_flip_in_the_raw_columns_of_a_pipeline(name, search, monkeypa
     some = table.iloc[:40]
     moves = Perturbation(cost={"town": 1.0, "smoker": 1.0}, bounds=None)
     problem = problem_of(model, some, y[:40], perturbation=moves)
-    found = find_worst_case(problem)[1]
+    found = find_worst_case(problem)[1].at_any_price()
     assert found.kind == "exact" or (search and name != "tree")
     assert_reached(problem, found)
     # Flips exactly, ages on a fine grid: never much nearer than what was found.
