@@ -19,6 +19,7 @@ _OTHER_SIZE = 0.2
 """Part of the fraction that is new, by which the modes must be larger or smaller for their size to be said."""
 
 _LEAST_APART = 0.01
+"""Fraction of the sample, by which they must be larger or smaller in any case."""
 
 _NEARLY_ALL = 0.85
 """Fraction that is new, beside which the rest of the sample is too little to miss anything in it."""
@@ -166,12 +167,16 @@ def _size_of_modes(result: WhatWasFound) -> tuple[str, str]:
     How much is new is estimated from scores of all samples: some of it may be in no mode, and some members ordinary.
     """
     in_modes = min(1.0, sum(mode.fraction for mode in result.new))
-    apart = in_modes - result.fraction
-    if abs(apart) <= max(_LEAST_APART, _OTHER_SIZE * result.fraction):
+    if not are_of_other_size(in_modes, result.fraction):
         return "", ""
     together = " together" if len(result.new) > 1 else ""
     size = f" of {format_percent(in_modes)}{together}"
-    return ("among " if apart > 0.0 else "clearest in "), size
+    return ("among " if in_modes > result.fraction else "clearest in "), size
+
+
+def are_of_other_size(in_modes: float, fraction: float) -> bool:
+    """Return True if modes hold so much more, or less, than what is new that their size has to be said."""
+    return abs(in_modes - fraction) > max(_LEAST_APART, _OTHER_SIZE * fraction)
 
 
 def _unconfirmed(mode: Mode) -> str:

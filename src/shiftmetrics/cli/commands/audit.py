@@ -122,7 +122,7 @@ def audit(
         )
         if rows is not None:
             write_table(rows_to_label(result, contents[1]), rows, guard=not as_is)
-        elif len(result.to_frame()) or result.plan is not None:
+        elif result.changes.has_rows or result.plan is not None:
             notes.append("--rows new_rows.csv writes the rows to look at and to label.")
         if call["label"] is None and labels is None:
             notes.extend(_labels_not_named(models, contents[1]))

@@ -112,8 +112,7 @@ def _scan_of(whole: FloatArray, late: FloatArray) -> DatedScan:
     largest = whole.max(axis=0)
     mean, spread = largest.mean(), max(float(largest.std()), 1e-12)
     sides = (whole - mean) / spread
-    spreads = np.maximum(late.std(axis=1, keepdims=True), 1e-12)
-    dated = (late - late.mean(axis=1, keepdims=True)) / spreads
+    dated = _standardised(late)
     null = np.vstack([sides, dated]).max(axis=0)
     p_values = [float((null >= score - 1e-9).mean()) for score in sides[:, 0]]
     best = int(np.argmax(dated[:, 0]))
@@ -141,9 +140,14 @@ def largest_p_value(gate: Gate, parts: Sequence[BoolArray], rng: np.random.Gener
     orders = np.tile(np.arange(len(parts[0])), (_PERMUTATIONS + 1, 1))
     orders[1:] = rng.permuted(orders[1:], axis=1)
     values = np.array([gate.statistics(part[orders])[0] for part in parts])
-    spreads = np.maximum(values.std(axis=1, keepdims=True), 1e-12)
-    largest = ((values - values.mean(axis=1, keepdims=True)) / spreads).max(axis=0)
+    largest = _standardised(values).max(axis=0)
     return float((largest >= largest[0] - 1e-9).mean())
+
+
+def _standardised(values: FloatArray) -> FloatArray:
+    """Return statistics in standard deviations of their permutations, which are the columns."""
+    spreads = np.maximum(values.std(axis=1, keepdims=True), 1e-12)
+    return np.asarray((values - values.mean(axis=1, keepdims=True)) / spreads)
 
 
 def row_scores(gate: Gate, labels: BoolArray) -> FloatArray:

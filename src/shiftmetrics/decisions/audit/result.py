@@ -23,6 +23,7 @@ from shiftmetrics.decisions.audit.tipping import Tipping
 from shiftmetrics.decisions.audit.unlabelled import UnlabelledAccuracy
 from shiftmetrics.decisions.labelling.plan import LabelPlan
 from shiftmetrics.decisions.leading_verdict import LeadingVerdict
+from shiftmetrics.novelty.result_words import are_of_other_size
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,9 +37,6 @@ _NO_GATE = Status(
     "Label some samples and bound labelled.interval.low, or bound changes.unmatched_fraction.",
     ok=False,
 )
-_OTHER_SIZE = 0.2
-"""Part of the fraction that is new, which must be in no mode for the size of the modes to be said."""
-_LEAST_APART = 0.01
 _ADVISED_LABELS = 30
 _USUAL_ACCURACY = 0.8
 _PLANNED = 0.03
@@ -151,7 +149,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             amount = f"{least}{format_percent(fraction)} of the samples are new"
             # Scores of all samples tell how many are new; some of these may be in no mode.
             in_modes = changes.fraction_in_modes
-            if not least and fraction - in_modes > max(_LEAST_APART, _OTHER_SIZE * fraction):
+            if not least and in_modes < fraction and are_of_other_size(in_modes, fraction):
                 held = "holds" if n == 1 else "hold"
                 return f"about {amount}; {modes} {held} {format_percent(in_modes)} ({p})"
             return f"{amount}, in {modes} ({p})"

@@ -98,10 +98,14 @@ class SampleChanges(Record):
         return len(members) * first.fraction / first.n_members
 
     @property
+    def has_rows(self) -> bool:
+        """Whether there are rows to look at, of new modes or from a date on."""
+        return bool(self.new or len(self.likely_rows))
+
+    @property
     def has_name(self) -> bool:
         """Whether a mode, a column, a gradual change, or rows from a date on are there to look at."""
-        named = self.new or self.missing or self.gradual or self.n_changed
-        return bool(named or len(self.likely_rows))
+        return bool(self.has_rows or self.missing or self.gradual or self.n_changed)
 
     @property
     def n_changed(self) -> int:
