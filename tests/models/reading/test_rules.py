@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from shiftmetrics import Result, feature_stability, model_stability
 from shiftmetrics.models import Decision, Perturbation, Search
+from shiftmetrics.models.reading.rules import behind
 from shiftmetrics.stability import CandidateLoss, ZeroOneLoss, stability_criterion
 
 QUIET = Search(progress=False)
@@ -81,7 +82,7 @@ def test_a_threshold_on_a_linear_score_is_exact(sample: Sample, logistic: Any, r
     assert result.plan.weights @ moved / len(y) == pytest.approx(0.4, abs=0.02)
 
 
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
 def test_a_calibration_of_one_linear_model_is_exact(
     sample: Sample, logistic: Any, method: Any
 ) -> None:
@@ -91,11 +92,45 @@ def test_a_calibration_of_one_linear_model_is_exact(
     for decided, level in ((model, 0.5), (Decision(model, 0.3), 0.3)):
         scores = np.linspace(-6.0, 6.0, 200_001)
         calibrator = model.calibrated_classifiers_[0].calibrators[0]
-        cut = scores[(calibrator.predict(scores) > level).argmax()]
+        calibrated = calibrator.predict(scores)
+        if calibrated.ndim == 2:  # of both classes, by temperature
+            calibrated = calibrated[:, 1]
+        cut = scores[(calibrated > level).argmax()]
         result = stability(decided, sample)
         expected = stability_criterion(ZeroOneLoss(distances_of(logistic, X, y, cut)), 0.4)
         assert (result.search.route, result.kind) == ("linear", "exact")
         assert result.value == pytest.approx(expected.value, rel=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("inner", "route"),
+    [
+        (LogisticRegression(), "linear"),
+        (RandomForestClassifier(4, max_depth=3, random_state=0), "ensemble"),
+    ],
+)
+def test_one_temperature_for_three_classes_changes_no_decision(inner: Any, route: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2))
+    y = np.digitize(X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.normal(size=150), [0.0, 1.5])
+    fitted = inner.fit(X, y)
+    model = CalibratedClassifierCV(FrozenEstimator(fitted), method="temperature").fit(X, y)
+    result = model_stability(model, X, y, 0.5, computing=QUIET)
+    plain = model_stability(fitted, X, y, 0.5, computing=QUIET)
+    assert (result.search.route, result.kind) == (route, "exact")
+    assert result.value == pytest.approx(plain.value, rel=1e-9)
+    changed = np.asarray(result.plan.distances)[: len(y)] > 0.0
+    wrong = model.predict(result.changed_rows())[: len(y)] != y
+    assert wrong[changed].all()
+
+
+def test_a_calibration_with_other_classes_than_its_model_is_searched(sample: Sample) -> None:
+    X, y = sample
+    three = np.where(X["c"] > 1.2, "new", y)
+    inner = LogisticRegression(max_iter=500).fit(X, three)
+    model = CalibratedClassifierCV(FrozenEstimator(inner), method="temperature").fit(X, three)
+    model.calibrated_classifiers_[0].estimator = LogisticRegression().fit(X, y)
+    assert behind(model, decides=True) == (model, None)
 
 
 @pytest.mark.slow

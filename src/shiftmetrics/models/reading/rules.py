@@ -235,16 +235,27 @@ def _of_threshold(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut |
 
 def _of_calibration(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None] | None:
     """Unwrap a calibration of one model, by a function that rises with its score."""
-    if not decides or len(rule.calibrated_classifiers_) != 1 or len(rule.classes_) != 2:
+    if not decides or len(rule.calibrated_classifiers_) != 1:
         return None
-    # One calibrator of one score: the map is monotone, so that it cuts the score at one place.
     part = rule.calibrated_classifiers_[0]
-    if len(part.calibrators) != 1 or part.method not in ("sigmoid", "isotonic"):
+    if len(part.calibrators) != 1:
+        return None
+    known = np.asarray(getattr(part.estimator, "classes_", rule.classes_))
+    if not np.array_equal(known, rule.classes_):
+        return None
+    scores = _raised_scores(part)
+    if scores is None:
+        return None
+    if len(rule.classes_) != 2:
+        # One temperature for all classes: the highest score stays the highest.
+        if part.method == "temperature" and cut is None:
+            return part.estimator, None
         return None
 
+    # One calibrator of one score: the map is monotone, so that it cuts the score at one place.
     def is_second(score: float) -> bool:
-        calibrated = part.calibrators[0].predict(np.array([score]))
-        probability = float(np.ravel(calibrated)[0])
+        calibrated = part.calibrators[0].predict(scores(score))
+        probability = float(np.ravel(calibrated)[-1])
         if cut is None:
             return probability > 0.5
         return probability >= cut.value
@@ -261,9 +272,23 @@ def _of_calibration(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut
     return part.estimator, Cut(response, value)
 
 
+def _raised_scores(part: Any) -> Callable[[float], FloatArray] | None:
+    """Return what the calibrator of one model takes, from one score; None for a calibrator that is not known."""
+    if part.method in ("sigmoid", "isotonic"):
+        return lambda score: np.array([score])
+    if part.method != "temperature":
+        return None
+    # A temperature takes the scores of both classes; of a single margin it makes them itself.
+    if hasattr(part.estimator, "decision_function"):
+        return lambda score: np.array([[score]])
+    return lambda score: np.array([[1.0 - score, score]])
+
+
 def _first(is_second: Callable[[float], bool], far: float) -> float | None:
     """Return the lowest number up to ``far`` at which a rising decision is the second class; None where none is."""
     low = -far
+    if far <= 1.0:
+        low = 0.0  # a probability
     high = far
     if is_second(low) or not is_second(high):
         return None
