@@ -25,6 +25,7 @@ def test_a_pipe_gets_what_rich_prints_there(parts, capsys, monkeypatch):
     RichConsole().line(*parts)
     assert plain == capsys.readouterr().out
     assert "\x1b" not in plain
+    assert plain.count("\n") == 1
 
 
 def test_a_table_in_a_pipe_is_lines_with_tabs(capsys):

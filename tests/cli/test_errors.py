@@ -1,5 +1,6 @@
 """Errors as one line: also where nobody reads it, and the disk is full."""
 
+import errno
 import shutil
 import subprocess
 import sys
@@ -46,6 +47,26 @@ def test_tracebacks_on_request(run, monkeypatch):
     monkeypatch.setenv("SHIFTMETRICS_DEBUG", "1")
     result = run("agreement", "missing.csv", "other.csv")
     assert isinstance(result.exception, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("typed", "argument"),
+    [
+        (["--report", "r.html"], "--report"),
+        (["--report=r.html"], "--report"),
+        (["-o", "r.html"], "-o"),
+        (["r.html"], "The file"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_with_its_option(typed, argument, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["shiftmetrics", "diff", *typed])
+    error = OSError(errno.ENOSPC, "No space left on device", "r.html")
+    assert message_of(error) == (
+        f"{argument} must be a file that can be opened or written, got 'r.html': No space left on device. "
+        "Make room there, or choose another place."
+    )
+    other = OSError(errno.EIO, "Input/output error", b"r.html")
+    assert message_of(other).endswith("got 'r.html': Input/output error. Choose another file.")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of a POSIX shell")

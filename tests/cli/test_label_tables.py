@@ -5,6 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from shiftmetrics._core.files import write_text
+from shiftmetrics._core.staging import all_or_nothing
 from shiftmetrics.cli.label_tables import (
     guarded,
     is_unfilled,
@@ -39,6 +41,19 @@ def test_a_table_comes_back(tmp_path):
     assert without_guards(read)["n"].tolist() == list(range(8))
     write_table(table, path, guard=False)
     assert pd.read_csv(path)["=id"][0] == "=1+1"
+
+
+def test_a_table_gets_its_name_after_all_others(tmp_path, monkeypatch):
+    """What may hold labels is not replaced: were it there before the rest, a killed command could not be repeated."""
+    named = []
+    replace = Path.replace
+    monkeypatch.setattr(
+        Path, "replace", lambda self, target: named.append(target.name) or replace(self, target)
+    )
+    with all_or_nothing():
+        write_table(pd.DataFrame({"id": [1]}), tmp_path / "c.csv", guard=True)
+        write_text(tmp_path / "m.md", "later")
+    assert named == ["m.md", "c.csv"]
 
 
 def test_what_is_no_table_stays():

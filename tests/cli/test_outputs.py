@@ -186,6 +186,22 @@ def test_escape_sequences_of_files_stay_inside(here, run) -> None:
     assert "\\x1b[31mowned" in outputs[0]
 
 
+@pytest.mark.parametrize(
+    "name", ["a\nSAME  All is well.", "a\u2028SAME", "a\u202eb", "a\u061cb", "a" * 5000]
+)
+def test_names_of_classes_write_no_line_and_turn_none(name, here, run) -> None:
+    """Neither on the terminal, nor in the Markdown, nor on the page, where a name would turn the words behind it."""
+    for file, answers in (("old", [name, "b"] * 30), ("new", [name, "b"] * 28 + ["b", name] * 2)):
+        pd.DataFrame({"id": range(60), "answer": answers}).to_csv(f"{file}.csv", index=False)
+    done = run("diff", "old.csv", "new.csv", "--report", "p.html", "--markdown", "m.md")
+    assert done.exit_code == 0, done.output
+    assert not [line for line in done.stdout.split("\n") if line.startswith("SAME")]
+    assert "Most frequent: " in done.stdout
+    assert len(done.stdout) < 3000
+    for text in (done.stdout, Path("m.md").read_text(), Path("p.html").read_text()):
+        assert not {"\u2028", "\u202e", "\u061c"} & set(text)
+
+
 def test_control_characters_are_made_visible() -> None:
     assert printable(f"a{ESCAPE}\tb\n\u202e\x9b") == "a\\x1b[31mowned\\x07\\x1b[2J\tb\n\\u202e\\x9b"
     warned = posterior_agreement(SCORES, REFERENCE)

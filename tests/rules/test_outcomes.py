@@ -2,8 +2,10 @@
 
 import json
 
+import numpy as np
 import pytest
 
+from shiftmetrics import posterior_agreement
 from shiftmetrics.rules import Rule, check_results
 
 
@@ -47,6 +49,17 @@ def test_the_text_names_what_stands_in_the_way(checked):
         == "fails: failed. it: value 1, counted as 0.5 (95 % interval): not at least 5. Too low."
     )
     assert len(lines) == 4
+
+
+def test_outcomes_over_a_result_leave_no_arrays(checked, tmp_path):
+    """Arrays that no JSON file names would pass for somebody's own, and stand in the way of every later result."""
+    path = tmp_path / "gate.json"
+    result = posterior_agreement(np.eye(3), np.eye(3))
+    result.to_json(path)
+    assert path.with_suffix(".npz").exists()
+    checked.to_json(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["gate.json"]
+    result.to_json(path)
 
 
 def test_json_holds_the_outcomes(checked, tmp_path):

@@ -196,7 +196,6 @@ def write_document(
         raise ArgumentValueError("path", "a file that ends in .json", repr(str(path)), remedy)
     archive = path.with_suffix(".npz")
     buffer = io.BytesIO()
-    outdated = _names_arrays(path) and not arrays
     if arrays:
         if has_foreign_archive(path):
             expected = (
@@ -212,10 +211,16 @@ def write_document(
     if arrays:
         _write_pair(path, text + "\n", archive, buffer.getvalue(), digest)
     else:
-        write_text(path, text + "\n")
-    if outdated:
-        rename(archive, None)
+        write_without_arrays(path, text + "\n")
     return text
+
+
+def write_without_arrays(path: str | os.PathLike[str], text: str) -> None:
+    """Write a JSON file that has no arrays; those of a result that it replaces are removed."""
+    outdated = _names_arrays(Path(path))
+    write_text(path, text)
+    if outdated:
+        rename(Path(path).with_suffix(".npz"), None)
 
 
 def _write_pair(path: Path, text: str, archive: Path, content: bytes, digest: str) -> None:

@@ -12,13 +12,29 @@ _PLOTS: list[Load] = []
 _CARDS: list[Load] = []
 
 
-# All control characters but tabs and ends of lines, and those that turn the direction of writing.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# All control characters but tabs and ends of lines; those that turn the direction of writing or end a line otherwise;
+# and those that nobody sees, so that two names look like one. Joiners stay: scripts and emoji need them.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_LONG_WORD = re.compile(r"\S{1001,}")
 
 
 def printable(text: str) -> str:
     """Return text with its control characters made visible: escape sequences of files must not reach a terminal."""
     return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def one_line(text: str) -> str:
+    """Return printable text on one line, so that no name passes for a sentence of ours.
+
+    Words that nobody reads to their end are cut.
+    """
+    shown = printable(text).replace("\n", r"\n")
+    return _LONG_WORD.sub(
+        lambda found: f"{found[0][:300]}... ({len(found[0]):,} characters)", shown
+    )
 
 
 class Drawn:

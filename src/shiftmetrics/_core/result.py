@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from shiftmetrics._core.drawing import card_of, printable
+from shiftmetrics._core.drawing import card_of, one_line
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
 from shiftmetrics._version import __version__
@@ -125,7 +125,11 @@ class Result(Record):
 
     def summary(self) -> str:
         """Say in a few sentences what was found; the first one carries the value."""
-        return printable("\n".join([self.headline(), *self.notes(), *self.details()]))
+        return "\n".join(map(one_line, [*self.lead(), *self.notes(), *self.details()]))
+
+    def lead(self) -> list[str]:
+        """Return the lines that the answer begins with: the headline, and what stands above it."""
+        return [self.headline()]
 
     def headline(self) -> str:
         """Return one sentence with the value; measures word their own."""

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from shiftmetrics._core.drawing import printable
+from shiftmetrics._core.drawing import one_line, printable
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -18,7 +18,7 @@ TAB = 8
 
 def unstyled(parts: Sequence[tuple[str, str]]) -> str:
     """Return texts without their styles."""
-    return "".join(printable(text) for text, _ in parts)
+    return "".join(one_line(text) for text, _ in parts)
 
 
 def _styled(*parts: tuple[str, str]) -> Text:
@@ -27,8 +27,8 @@ def _styled(*parts: tuple[str, str]) -> Text:
 
     if len(parts) == 1:
         [(text, style)] = parts
-        return Text(printable(text), style=style)
-    return Text.assemble(*((printable(text), style) for text, style in parts))
+        return Text(one_line(text), style=style)
+    return Text.assemble(*((one_line(text), style) for text, style in parts))
 
 
 class Console(Protocol):
@@ -111,5 +111,10 @@ def new_console() -> Console:
 
 def say(line: str) -> None:
     """Print one line, at once."""
-    sys.stdout.write(printable(line) + "\n")
+    say_text(one_line(line))
+
+
+def say_text(text: str) -> None:
+    """Print text of several lines, such as a document, at once."""
+    sys.stdout.write(printable(text) + "\n")
     sys.stdout.flush()

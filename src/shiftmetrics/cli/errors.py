@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
 import os
 import sys
 from collections.abc import Iterator
@@ -14,6 +16,15 @@ from shiftmetrics._core.drawing import printable
 
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
+REMEDIES = {
+    errno.ENOSPC: "Make room there, or choose another place.",
+    errno.EDQUOT: "Make room there, or choose another place.",
+    errno.EACCES: "Change its permissions, or choose another place.",
+    errno.EPERM: "Change its permissions, or choose another place.",
+    errno.EROFS: "Choose a place that can be written.",
+    errno.ENAMETOOLONG: "Choose a shorter name.",
+}
+"""What to do about errors of the file system."""
 DEBUG_VARIABLE = "SHIFTMETRICS_DEBUG"
 
 # typer carries its own click since 0.20 and used the separate package before: find the class by its name.
@@ -58,11 +69,28 @@ def message_of(error: Exception) -> str:
         isinstance(error, OSError) and error.strerror and error.filename is None
     ):  # files have a name
         return f"Standard output cannot be written: {error.strerror}."
+    if isinstance(error, OSError) and error.strerror:
+        return _of_file(error, error.strerror)
     if isinstance(error, ValueError | TypeError | OSError | EOFError | ImportError):
         return str(error) or type(error).__name__
     return (
         f"An unforeseen {type(error).__name__}: {error}. This is a defect of shiftmetrics; "
         f"set {DEBUG_VARIABLE}=1 to see where it happened."
+    )
+
+
+def _of_file(error: OSError, reason: str) -> str:
+    """Say which file could not be used, by the option that names it, why, and what to do."""
+    path = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else str(error.filename)
+    argument = "The file"
+    for before, typed in itertools.pairwise(sys.argv):
+        if typed == path and before.startswith("-"):
+            argument = before
+        elif typed.startswith("--") and typed.endswith(f"={path}"):
+            argument = typed.partition("=")[0]
+    remedy = REMEDIES.get(error.errno or 0, "Choose another file.")
+    return (
+        f"{argument} must be a file that can be opened or written, got {path!r}: {reason}. {remedy}"
     )
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
+from contextlib import nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shiftmetrics._core.files import atomic_path
+from shiftmetrics._core.staging import current_staging
 from shiftmetrics.cli.inputs.decision_tables import check_new_table
 from shiftmetrics.tables.cells import Cells
 
@@ -78,7 +80,13 @@ def write_table(table: Any, path: Path, *, guard: bool) -> None:
     if guard:
         table = table.assign(**{name: table[name].map(guarded) for name in texts})
         table = table.rename(columns=guarded)
-    with atomic_path(path) as temporary:
+    staging = current_staging()
+    # It gets its name after all others, which may be replaced; this one may not, since it may hold labels. So the
+    # same command can be given again, also where the process was killed.
+    with (
+        staging.as_last() if staging is not None else nullcontext(),
+        atomic_path(path) as temporary,
+    ):
         table.to_csv(temporary, index=False, quoting=quoting)
 
 

@@ -14,7 +14,7 @@ from shiftmetrics._core.documents import has_foreign_archive, write_results
 from shiftmetrics._core.files import is_ours, is_stream, write_text
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.staging import all_or_nothing
-from shiftmetrics.cli.console import Console, new_console, say
+from shiftmetrics.cli.console import Console, new_console, say, say_text
 from shiftmetrics.cli.errors import reader_may_leave
 from shiftmetrics.cli.inputs.sources import DATA_SUFFIXES, Source
 from shiftmetrics.views import Context
@@ -84,9 +84,9 @@ class CommandAnswer:
         if is_stdout(path):
             results = self.results
             if len(results) == 1:
-                say(next(iter(results.values())).to_json())
+                say_text(next(iter(results.values())).to_json())
             else:
-                say(write_results(results))
+                say_text(write_results(results))
             return
         results = self.renamed(path.stem).results
         if len(results) == 1:
@@ -163,7 +163,7 @@ class Job:
         if self.json is not None and is_stdout(self.json):
             answer.write_json(self.json)
         elif is_stdout(self.markdown):
-            say(self._markdown(answer).rstrip("\n"))
+            say_text(self._markdown(answer).rstrip("\n"))
         elif not self.quiet:
             for sentence in answer.above:
                 say(sentence)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from shiftmetrics._core.drawing import one_line
+
 
 class _HasVerdict(Protocol):
     @property
@@ -14,6 +16,8 @@ class _HasVerdict(Protocol):
 
     @property
     def sentence(self) -> str: ...
+
+    def lead(self) -> list[str]: ...
 
 
 class LeadingVerdict:
@@ -26,8 +30,12 @@ class LeadingVerdict:
 
     def headline(self: _HasVerdict) -> str:
         """Return the verdict and its sentence, below the warnings that come before it."""
+        return "\n".join(map(one_line, self.lead()))
+
+    def lead(self: _HasVerdict) -> list[str]:
+        """Return the warnings, then the verdict and its sentence."""
         warnings = [f"Warning: {warning}" for warning in self.above]
-        return "\n".join([*warnings, f"{self.verdict}  {self.sentence}"])
+        return [*warnings, f"{self.verdict}  {self.sentence}"]
 
     def details(self) -> list[str]:
         """Return nothing: what was found stands in the notes."""

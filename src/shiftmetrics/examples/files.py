@@ -87,6 +87,17 @@ def write_inputs(found: Demonstration, folder: Path, *, seed: int) -> Path:
     """Write ``digits.npz``, ``config.toml`` and ``rules.toml`` into ``folder``, and return the configuration."""
     rotation, noise, stability, novelty = found.results
     rows = found.context.rows
+    write_text(folder / "rules.toml", RULES.format(rotation=rotation, noise=noise))
+    text = CONFIG.format(
+        seed=seed,
+        rotation=rotation,
+        noise=noise,
+        stability=stability,
+        threshold=BROKEN_RISK,
+        novelty=novelty,
+    )
+    write_text(folder / "config.toml", text)
+    # Last: the configuration beside them says whose they are, also where the process is killed between the two.
     with atomic_path(folder / "digits.npz") as temporary:
         np.savez_compressed(
             temporary,
@@ -98,14 +109,4 @@ def write_inputs(found: Demonstration, folder: Path, *, seed: int) -> Path:
             images=rows[novelty].images,
             reference_images=rows[novelty].reference_images,
         )
-    write_text(folder / "rules.toml", RULES.format(rotation=rotation, noise=noise))
-    text = CONFIG.format(
-        seed=seed,
-        rotation=rotation,
-        noise=noise,
-        stability=stability,
-        threshold=BROKEN_RISK,
-        novelty=novelty,
-    )
-    write_text(folder / "config.toml", text)
     return folder / "config.toml"

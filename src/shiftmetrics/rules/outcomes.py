@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
-from shiftmetrics._core.documents import SCHEMA_VERSION
-from shiftmetrics._core.files import MARK, WRITTEN_BY, atomic_path, write_text
+from shiftmetrics._core.documents import SCHEMA_VERSION, write_without_arrays
+from shiftmetrics._core.files import MARK, WRITTEN_BY, atomic_path
 from shiftmetrics._core.record import Record, encode_value
 from shiftmetrics.rules.rule import Rule
 
@@ -141,7 +141,7 @@ class RulesResult(Record):
         }
         text = json.dumps(document, indent=2, allow_nan=False)
         if path is not None:
-            write_text(path, text + "\n")
+            write_without_arrays(path, text + "\n")
         return text
 
     def to_junit(self, path: str | os.PathLike[str]) -> None:

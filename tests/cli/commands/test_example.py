@@ -1,6 +1,7 @@
 """Files of an example: what the first page shows, and nothing of others written over."""
 
 import pandas as pd
+import pytest
 
 
 def test_the_example_of_an_audit_is_what_the_first_page_shows(run, tmp_path, monkeypatch):
@@ -13,7 +14,7 @@ def test_the_example_of_an_audit_is_what_the_first_page_shows(run, tmp_path, mon
     assert f"job = delivery rider, hours above 54, age 23  {riders.sum()} samples" in result.stdout
     assert f"income missing  {current['income'].isna().sum()} samples" in result.stdout
     assert result.stdout.count("since 2024-10-16") == 2
-    assert run("example", "audit").exit_code == 2  # nothing is written over
+    assert run("example", "audit").exit_code == 0  # the same again
 
 
 def test_the_example_of_two_models_is_what_the_first_page_shows(run, fails, tmp_path, monkeypatch):
@@ -28,4 +29,15 @@ def test_the_example_of_two_models_is_what_the_first_page_shows(run, fails, tmp_
     ]
     assert verdict.startswith("SAFE  new is 2.8 points better")
     assert done.exit_code == 0
-    assert "--output" in fails("example", "diff")  # nothing is written over
+
+
+@pytest.mark.parametrize("name", ["reference.csv", "current.csv"])
+def test_nothing_is_written_over(name, fails, place):
+    """What is somebody's own stays, and so do links that point nowhere; a file is not written without the other."""
+    (place / name).write_text("mine")
+    assert f"--output must not hold another {name}, got '.'" in fails("example", "audit")
+    assert [path.name for path in place.iterdir()] == [name]
+    assert (place / name).read_text() == "mine"
+    (place / name).unlink()
+    (place / name).symlink_to("nowhere")
+    assert "must not hold another" in fails("example", "audit")

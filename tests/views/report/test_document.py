@@ -236,8 +236,8 @@ def test_names_of_any_length_and_content_are_printed(results):
     name = "x" * 200
     page = render_report({name: results["mild"], "a\x00b\x1f": results["strong"]})
     assert f'<span title="{name}">{"x" * 20}…{"x" * 20}</span>' in page
-    assert "a\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}" not in page
-    assert "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}" in page
+    assert r"a\x00b\x1f" in page
+    assert not {"\x00", "\x1f"} & set(page)
     assert not re.search(r"[\x00-\x08\x0b-\x1f]", page)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from shiftmetrics._core.staging import all_or_nothing
-from shiftmetrics.cli.console import new_console, say
+from shiftmetrics.cli.console import new_console, say_text
 from shiftmetrics.cli.errors import fail, reader_may_leave
 from shiftmetrics.cli.inputs.results import read_result_files
 from shiftmetrics.cli.inputs.sources import Source
@@ -78,7 +78,7 @@ def check(
         # A reader of the output that leaves early, such as `head`, must not cost a file.
         with reader_may_leave():
             if is_stdout(json):
-                say(checked.to_json())
+                say_text(checked.to_json())
             elif not quiet:
                 show_outcomes(checked, notes=read.notes)
                 say_files({"JUnit": junit, "JSON": json, "Report": report})

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from shiftmetrics._core.documents import write_results
 from shiftmetrics._core.files import is_ours
+from shiftmetrics._core.staging import all_or_nothing
 from shiftmetrics._core.validation import check_integer
-from shiftmetrics.cli.console import say
+from shiftmetrics.cli.console import say, say_text
+from shiftmetrics.cli.errors import reader_may_leave
 from shiftmetrics.cli.outputs import check_outputs, show
 from shiftmetrics.cli.signature import command
 from shiftmetrics.views import write_report
@@ -75,20 +77,27 @@ def _write_demonstration(
     from shiftmetrics.examples.files import write_inputs
 
     found = evaluate_digits(seed=seed, withheld=digit, progress=not quiet)
-    # results and page, then the same as inputs of `run`
-    write_results(found.results, results)
-    write_report(
-        found.results,
-        page,
-        title="A classifier of handwritten digits under shift",
-        context=found.context,
-    )
-    config = write_inputs(found, output, seed=seed)
-    if quiet:
-        return
-    show(found.results)
-    say(str(found.withheld))
-    say(f"\nReport:  {page}\nResults: {results}\nDone in {time.perf_counter() - started:.1f} s.")
-    say(
-        f"\nThe same from files, with rules that the rotated digits fail: shiftmetrics run {shlex.quote(str(config))}"
-    )
+    # Files get their names at the end: where one cannot be written, or the output, all are as before.
+    with all_or_nothing():
+        # results and page, then the same as inputs of `run`
+        write_results(found.results, results)
+        write_report(
+            found.results,
+            page,
+            title="A classifier of handwritten digits under shift",
+            context=found.context,
+        )
+        config = write_inputs(found, output, seed=seed)
+        if quiet:
+            return
+        # A reader of the output that leaves early, such as `head`, must not cost a file.
+        with reader_may_leave():
+            show(found.results)
+            say(str(found.withheld))
+            say_text(
+                f"\nReport:  {page}\nResults: {results}\nDone in {time.perf_counter() - started:.1f} s."
+            )
+            say_text(
+                "\nThe same from files, with rules that the rotated digits fail: "
+                f"shiftmetrics run {shlex.quote(str(config))}"
+            )

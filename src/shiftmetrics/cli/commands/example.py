@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from shiftmetrics.cli.console import say
+from shiftmetrics._core.staging import all_or_nothing
+from shiftmetrics.cli.console import say, say_text
 from shiftmetrics.cli.signature import command
 
 NEXT = {
@@ -35,14 +39,26 @@ def example(name: Literal["diff", "audit"], *, output: Path = Path(), quiet: boo
     """
     if not output.is_dir():
         raise ValueError(f"--output must be a folder that exists, got {str(output)!r}.")
-    # an example must not replace what is somebody's own
-    for file in FILES[name]:
-        if (output / file).exists():
-            raise ValueError(f"--output must not hold {file} yet, got {str(output)!r}.")
     if name == "diff":
         from shiftmetrics.examples.predictions import write_predictions as write
     else:
         from shiftmetrics.examples.records import write_records as write
-    files = [str(file) for file in write(output)]
+    there = {file: output / file for file in FILES[name] if os.path.lexists(output / file)}
+    if there:
+        _check_same(there, write)
+    with all_or_nothing():
+        files = [str(file) for file in write(output)]
     if not quiet:
-        say(f"Wrote {', '.join(files)}. Now type:\n\n{NEXT[name].format(*files)}")
+        say(f"Wrote {', '.join(files)}. Now type:")
+        say_text(f"\n{NEXT[name].format(*files)}")
+
+
+def _check_same(there: Mapping[str, Path], write: Callable[[Path], Any]) -> None:
+    """Refuse to replace what is somebody's own; files of an earlier call, or of one that was killed, are the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder))
+        for file, path in there.items():
+            if not path.is_file() or path.read_bytes() != (Path(folder) / file).read_bytes():
+                raise ValueError(
+                    f"--output must not hold another {file}, got {str(path.parent)!r}. Choose an empty folder."
+                )

@@ -47,7 +47,10 @@ def report(
     if quiet:
         return
     for name, result in read.results.items():
-        say(f"{name}: {result.headline()}")
+        *warnings, headline = result.lead()
+        for warning in warnings:
+            say(warning)
+        say(f"{name}: {headline}")
     for note in read.notes:
         say(f"Note: {note}")
     say(f"Report: {page}")

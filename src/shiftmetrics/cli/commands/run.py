@@ -184,7 +184,8 @@ class Session:
                 self.say(f"      failed: {self.failures[part.name]}")
                 continue
             for result in answer.results.values():
-                self.say(f"      {result.headline()}")
+                for line in result.lead():
+                    self.say(f"      {line}")
             for note in dict.fromkeys(answer.notes):
                 self.say(f"      Note: {note}")
             self.say(f"      {time.perf_counter() - started:.1f} s")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.drawing import printable
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.files import write_text
 from shiftmetrics._core.result import Result, error_in_words, format_number
@@ -38,8 +39,6 @@ DETAILS = (12, 6, 3, 0)
 MOST_OUTCOMES = 200
 """Lines for the outcomes of rules."""
 OUTCOMES = ("error", "failed", "warned", "passed")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Characters that no page may hold; names of rows may."""
 _BEFORE_UNIT = re.compile(
     r"(?<=\d) (?=%|(?:nats|bits|points|rows|pairs|classes)\b)|(?<=\bp) (?==)|(?<=\bp =) "
 )
@@ -172,8 +171,8 @@ def _page(named: Mapping[str, Result], title: str, context: Context, detail: int
             "written": f"{datetime.datetime.now(datetime.UTC):%d %B %Y, %H:%M UTC}",
         },
     )
-    # names of rows may hold characters that end a page; a number stays on the line of its unit
-    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", _CONTROL.sub("\N{REPLACEMENT CHARACTER}", page))
+    # names of rows may hold characters that end a page, or that turn it; a number stays on the line of its unit
+    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", printable(page))
 
 
 def _entry(name: str, result: Result, context: Context, detail: int) -> Entry:
