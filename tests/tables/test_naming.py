@@ -10,7 +10,6 @@ from shiftmetrics.tables.naming import (
     LabelledAnswers,
     joint_classes,
     names_of_columns,
-    names_of_two,
 )
 from shiftmetrics.tables.options import RoleOptions
 
@@ -70,36 +69,6 @@ def test_a_label_outside_the_columns_is_named():
 def test_the_number_may_be_a_part_of_the_class():
     known = ("c0", "c1", "c2")
     assert _names(("p_c0", "p_c1", "p_c2"), known, _labelled(known)) == known
-
-
-@pytest.mark.parametrize(
-    ("column", "known", "expected"),
-    [
-        ("p", (), ("0", "1")),
-        ("p", ("yes", "no"), ("no", "yes")),
-        ("p", ("1",), ("0", "1")),
-        ("p", ("True",), ("false", "True")),
-        ("prob_bad", ("bad", "good"), ("good", "bad")),
-        ("p", ("-1", "1"), ("-1", "1")),
-    ],
-)
-def test_one_column_speaks_for_the_second_class(column, known, expected):
-    assert names_of_two(column, set(known), [], None, RoleOptions(), "old.csv", 0.5) == expected
-
-
-def test_words_need_labels_that_bear_them_out():
-    truth = np.array(["bad", "good"] * 10, dtype=object)
-    good = np.tile([0.1, 0.9], 10)
-    known = {"bad", "good"}
-    assert names_of_two("p", known, [good], truth, RoleOptions(), "old.csv", 0.5) == ("bad", "good")
-    with pytest.raises(AmbiguousReadingError) as caught:
-        names_of_two("p", known, [1.0 - good], truth, RoleOptions(), "old.csv", 0.5)
-    assert {reading.remedy for reading in caught.value.readings} == {
-        "--classes bad,good",
-        "--classes good,bad",
-    }
-    typed = RoleOptions(classes=("good", "bad"))
-    assert names_of_two("p", known, [1.0 - good], truth, typed, "old.csv", 0.5) == ("good", "bad")
 
 
 def test_all_classes():

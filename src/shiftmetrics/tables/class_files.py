@@ -15,7 +15,7 @@ from shiftmetrics.tables.classes import are_places
 from shiftmetrics.tables.counted_answers import classes_of_largest, numbers_of_counted
 from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence, Words
 from shiftmetrics.tables.finding import free_columns
-from shiftmetrics.tables.naming import LabelledAnswers, names_of_columns, names_of_two
+from shiftmetrics.tables.naming import LabelledAnswers, names_of_columns
 from shiftmetrics.tables.opening import FoundRoles
 from shiftmetrics.tables.prediction_tables import PredictionForm, PredictionTable
 from shiftmetrics.tables.roles.answers import may_be_answer
@@ -24,6 +24,7 @@ from shiftmetrics.tables.roles.names import has_name_of
 from shiftmetrics.tables.roles.single import SingleForm, find_single, form_of_numbers
 from shiftmetrics.tables.spelling import distinct_words
 from shiftmetrics.tables.tasks import refuse_pairs_of_classes
+from shiftmetrics.tables.two_classes import names_of_two
 
 AGREEING = 0.9
 """Fraction of rows in which an answer without a name of its own is the class of the largest score."""
@@ -360,14 +361,13 @@ def _single(
         return replace(base, form="outputs", scores=numbers, columns=(name,))
     scores = numbers / 100.0 if form == "percentage" else numbers
     labelled = None
-    seconds = [scores[roles.rows[place]]]
+    ranked = _in_matched_rows(roles, name)
     if truth is not None:
         there = ~np.asarray(pd.isna(truth))
         labelled = truth[there]
-        seconds = [part[there] for part in seconds]
-    middle = 0.0 if form == "margin" else 0.5
+        ranked = [part[there] for part in ranked]
     classes = _remembered(roles, place) or names_of_two(
-        name, known, seconds, labelled, roles.options, table.label, middle
+        name, known, ranked, labelled, roles.options, table.label
     )
     single: PredictionForm = form
     return replace(
@@ -380,18 +380,11 @@ def _single(
     )
 
 
-def ask_for_counted(roles: FoundRoles, files: Sequence[PredictionTable]) -> None:
-    """Ask whether columns that count the classes stand in the order in which the other file names them."""
-    counted = [file for file in files if all(word.isdigit() for word in file.classes)]
-    named = {file.classes for file in files if file not in counted}
-    if len(named) != 1 or not counted:
-        return
-    (classes,) = named
-    if any(len(file.classes) != len(classes) for file in counted):
-        return
-    listed = " and ".join(file.name or file.argument for file in counted)
-    raise AmbiguousReadingError(
-        f"The columns {first_few(list(counted[0].columns), 6, show=str)} of {listed} count the classes that the "
-        "other file names.",
-        [PossibleReading("in the same order", roles.options.typed("--classes", classes))],
-    )
+def _in_matched_rows(roles: FoundRoles, name: str) -> list[FloatArray]:
+    """Return a column of numbers in the matched rows of each file that has it."""
+    found = []
+    for table, rows in zip(roles.tables, roles.rows, strict=True):
+        numbers = table.columns[name].numbers if name in table.columns else None
+        if numbers is not None:
+            found.append(numbers[rows])
+    return found

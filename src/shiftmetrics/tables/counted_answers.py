@@ -6,7 +6,11 @@ import re
 from collections.abc import Sequence
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.validation import first_few
+from shiftmetrics.tables.ask import AmbiguousReadingError, PossibleReading
 from shiftmetrics.tables.evidence import Words
+from shiftmetrics.tables.opening import FoundRoles
+from shiftmetrics.tables.prediction_tables import PredictionTable
 from shiftmetrics.tables.spelling import distinct_words, respelled
 
 _COUNTED = re.compile(r"(.*\D)(\d+)")
@@ -56,3 +60,20 @@ def classes_of_largest(
         return None
     names.update(zip(open_places, rest, strict=True))
     return tuple(names[place] for place in range(scores.shape[1]))
+
+
+def ask_for_counted(roles: FoundRoles, files: Sequence[PredictionTable]) -> None:
+    """Ask whether columns that count the classes stand in the order in which the other file names them."""
+    counted = [file for file in files if all(word.isdigit() for word in file.classes)]
+    named = {file.classes for file in files if file not in counted}
+    if len(named) != 1 or not counted:
+        return
+    (classes,) = named
+    if any(len(file.classes) != len(classes) for file in counted):
+        return
+    listed = " and ".join(file.name or file.argument for file in counted)
+    raise AmbiguousReadingError(
+        f"The columns {first_few(list(counted[0].columns), 6, show=str)} of {listed} count the classes that the "
+        "other file names.",
+        [PossibleReading("in the same order", roles.options.typed("--classes", classes))],
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.ask import (
     AmbiguousReadingError,
@@ -26,7 +26,7 @@ from shiftmetrics.tables.classes import (
 )
 from shiftmetrics.tables.evidence import Words
 from shiftmetrics.tables.options import RoleOptions
-from shiftmetrics.tables.spelling import PAIRS, distinct_words
+from shiftmetrics.tables.spelling import distinct_words
 
 NOISE = 2
 """Answers by which another order may be better where labels are the numbers of the columns themselves."""
@@ -249,72 +249,6 @@ def _best_order(
     own = np.concatenate(list(labelled.largest))
     best = best_assignment(own, np.tile(truth, len(labelled.largest)), len(ordered))
     return tuple(ordered[place] for place in best)
-
-
-def names_of_two(
-    column: str,
-    known: set[str],
-    seconds: Sequence[FloatArray],
-    truth: Words | None,
-    options: RoleOptions,
-    where: str,
-    middle: float,
-) -> tuple[str, str]:
-    """Return the classes of one column of probabilities or margins: the second one is what it speaks for.
-
-    Raises
-    ------
-    AmbiguousReadingError
-        If labels do not bear out that it speaks for the second of the sorted labels.
-    """
-    if options.classes is not None:
-        if len(options.classes) != 2:
-            raise UnreadableTableError(
-                f"{options.typed('--classes', options.classes)} must name two classes for the one column {column!r}."
-            )
-        return options.classes[0], options.classes[1]
-    if not known:
-        return "0", "1"
-    ordered = sorted(known, key=class_order)
-    lowered = {word.lower() for word in known}
-    for false, true in PAIRS:
-        if lowered <= {false, true}:
-            names = {word.lower(): word for word in known}
-            return names.get(false, false), names.get(true, true)
-    if len(known) == 1:
-        raise UnreadableTableError(
-            f"The column {column!r} of {where} is about two classes, but all labels are {ordered[0]!r}. "
-            "Give both, as "
-            f"in {options.typed('--classes', ('other', ordered[0]))}."
-        )
-    # The name of the column may hold that of its class.
-    named = [word for word in ordered if len(word) > 1 and word.lower() in column.lower()]
-    if len(named) == 1:
-        first = next(word for word in ordered if word != named[0])
-        return first, named[0]
-    is_number = all(not class_order(word)[0] for word in ordered)
-    right = []
-    if truth is not None:
-        right = [float(np.mean((second > middle) == (truth == ordered[1]))) for second in seconds]
-    if is_number and not any(part < 0.5 for part in right):
-        return ordered[0], ordered[1]
-    if (
-        right
-        and all(part > 0.6 for part in right)
-        and truth is not None
-        and len(truth) >= FEW_LABELS
-    ):
-        return ordered[0], ordered[1]
-    possible = [
-        PossibleReading(
-            f"{column!r} speaks for {second}", options.typed("--classes", (first, second))
-        )
-        for first, second in ((ordered[0], ordered[1]), (ordered[1], ordered[0]))
-    ]
-    raise AmbiguousReadingError(
-        f"It is not clear for which of {ordered[0]} and {ordered[1]} the column {column!r} of {where} speaks.",
-        possible,
-    )
 
 
 def joint_classes(

@@ -9,10 +9,10 @@ from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.ask import (
     AmbiguousReadingError,
     Complaints,
-    PossibleReading,
     UnreadableTableError,
 )
-from shiftmetrics.tables.class_files import answer_words, ask_for_counted, class_file
+from shiftmetrics.tables.class_files import answer_words, class_file
+from shiftmetrics.tables.counted_answers import ask_for_counted
 from shiftmetrics.tables.evidence import Words
 from shiftmetrics.tables.finding import (
     find_answer_columns,
@@ -24,6 +24,7 @@ from shiftmetrics.tables.finding import (
     taken_columns,
 )
 from shiftmetrics.tables.finished import finished_tables
+from shiftmetrics.tables.hidden_answers import refuse_hidden_answers
 from shiftmetrics.tables.naming import joint_classes
 from shiftmetrics.tables.opening import (
     FoundRoles,
@@ -37,10 +38,8 @@ from shiftmetrics.tables.pairwise import refuse_pairwise_scores
 from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables
 from shiftmetrics.tables.reading import TableReading
 from shiftmetrics.tables.remembered import apply_reading
-from shiftmetrics.tables.roles.answers import may_be_answer
 from shiftmetrics.tables.roles.beside import equal_columns
 from shiftmetrics.tables.roles.ids import find_row_key
-from shiftmetrics.tables.roles.names import has_name_of
 from shiftmetrics.tables.roles.queries import of_rankings
 from shiftmetrics.tables.roles.scores import find_scores
 from shiftmetrics.tables.sanity import doubts_of_classes, doubts_of_ranks, doubts_of_spelling
@@ -51,9 +50,6 @@ from shiftmetrics.tables.unread import refuse_large_integers, unread_scores
 
 if TYPE_CHECKING:
     from shiftmetrics.tables.cells import Cells
-
-FOLLOWING = 0.8
-"""Fraction of rows in which a column goes with the largest score that may have been served."""
 
 
 def read_predictions(
@@ -227,7 +223,7 @@ def _classes(roles: FoundRoles, complaints: Complaints) -> PredictionTables:
                 tuple(name for name in table.columns if name in chosen)
                 for table, chosen in zip(roles.tables, roles.scores, strict=True)
             ]
-        _refuse_hidden_answers(roles, truth)
+        refuse_hidden_answers(roles, truth)
     files = [
         class_file(roles, place, served, truth, known, codes=codes) for place in range(n_files)
     ]
@@ -253,64 +249,6 @@ def _refuse_unread_scores(
     for sentence in unread_scores(roles, used):
         complaints.add(sentence)
     complaints.raise_any()
-
-
-def _refuse_hidden_answers(roles: FoundRoles, truth: Words | None) -> None:
-    """Ask where a column without the name of an answer follows the scores as closely as answers do.
-
-    A column that is equal in all files is most often the truth, so that it must follow the scores more closely than
-    the true labels do.
-    """
-    if any(name is not None for name in roles.answers) or not all(roles.scores):
-        return
-    if roles.options.task == "scores":
-        return
-    # the scores of a class may follow the largest one, such as zeros and ones
-    taken = {*taken_columns(roles, 0), *roles.scores[0]}
-    for name, column in roles.tables[0].columns.items():
-        is_shared = all(name in table.columns for table in roles.tables)
-        if name in taken or not is_shared or (name in roles.equal and truth is None):
-            continue
-        if has_name_of(name, "truth") or has_name_of(name, "beside") or not may_be_answer(column):
-            continue
-        if not all(
-            _follows_scores(roles, place, name, truth) for place in range(len(roles.tables))
-        ):
-            continue
-        options = roles.options
-        readings = [
-            PossibleReading(f"{name} was served and counts", options.typed("--prediction", name)),
-            PossibleReading("the largest score is the answer", options.typed("--exclude", (name,))),
-        ]
-        raise AmbiguousReadingError(
-            f"The column {name!r} follows the largest score, and is not called an answer.", readings
-        )
-
-
-def _follows_scores(roles: FoundRoles, place: int, name: str, truth: Words | None) -> bool:
-    """Return True if a column holds classes, and goes with the largest score of one file as answers do."""
-    import pandas as pd
-
-    names = roles.scores[place]
-    if len(names) < 2:
-        return False
-    rows = roles.rows[place]
-    own = roles.column(place, name).words[rows]
-    words = distinct_words(own)
-    known = set(names) if truth is None else distinct_words(truth)
-    are_classes = words <= known or all(any(word in part for part in names) for word in words)
-    if not are_classes or len(words) < 2:
-        return False
-    largest = roles.tables[place].numeric(names)[rows].argmax(axis=1)
-    together = pd.crosstab(largest, own)
-    fraction = float(together.max(axis=1).sum()) / len(largest)
-    if name not in roles.equal:
-        return fraction >= FOLLOWING
-    # The same words as the truth in all rows are the truth once more.
-    if truth is None or bool((own == truth).all()):
-        return False
-    right = pd.crosstab(largest, truth)
-    return fraction >= FOLLOWING and fraction >= float(right.max(axis=1).sum()) / len(largest)
 
 
 def _are_codes(answered: set[str], known: set[str]) -> bool:

@@ -31,3 +31,11 @@ def rows(text):
 )
 def test_a_first_line_is_judged_by_what_stands_below_it(first, below, expected):
     assert judge_first_line(first.split(","), rows(below)) == expected
+
+
+def test_a_zero_above_many_fractions_that_are_never_whole_is_a_name():
+    cells = [[f"0.{number}7"] for number in range(1, 10)]
+    assert judge_first_line(["0"], cells) == "either"
+    assert judge_first_line(["0"], [*cells, ["0.317"]]) == "names"
+    assert judge_first_line(["0"], [*cells, ["1"]]) == "either"
+    assert judge_first_line(["0"], [*cells, ["0"]]) == "either"

@@ -222,11 +222,25 @@ def test_blank_lines_in_one_column_are_gaps(tmp_path):
     assert cells_in(doubled, "label") == ["cat", "dog", "cat", "dog"]
 
 
-def test_names_that_stand_twice_are_refused(tmp_path):
-    with pytest.raises(UnreadableError, match="'a' twice"):
-        read(tmp_path, "a,b,a\n1,2,3\n")
-    with pytest.raises(UnreadableError, match="'a' twice"):
-        read(tmp_path, "a,b,a\n1,2,3\n4,5,6\n")
+def test_a_column_whose_name_stands_twice_is_read_once_or_numbered(tmp_path):
+    cells = read(tmp_path, "a,b,a\n1,2,3\n4,5,6\n")
+    assert list(cells.frame.columns) == ["a", "b", "a 2"]
+    assert cells_in(cells, "a 2") == [3, 6]
+    assert any("called 'a'" in note for note in cells.notes)
+    same = read(tmp_path, "a,b,a,a 2\n1,2,1,7\n4,5,4,8\n")
+    assert list(same.frame.columns) == ["a", "b", "a 2"]
+    assert cells_in(same, "a 2") == [7, 8]
+    assert any("twice" in note for note in same.notes)
+
+
+def test_rows_of_words_below_doubled_names_are_no_names(tmp_path):
+    rows = [("good", "bad"), ("bad", "good"), ("good", "good"), ("bad", "bad")]
+    text = "label,label\n" + "".join(f"{one},{other}\n" for one, other in rows)
+    cells = read(tmp_path, text)
+    assert list(zip(cells_in(cells, "label"), cells_in(cells, "label 2"), strict=True)) == rows
+    named = read(tmp_path, "id,p,1,1\n" + "".join(f"{i},0.{i}37,1,1\n" for i in range(1, 8)))
+    assert list(named.frame.columns) == ["id", "p", "1"]
+    assert len(named.frame) == 7
 
 
 def test_nothing_below_the_header_is_refused(tmp_path):

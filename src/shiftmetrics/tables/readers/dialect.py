@@ -213,11 +213,22 @@ def _joined_levels(above: list[str], rows: list[list[str]]) -> list[str]:
     # Numbers below names that stand twice are cells, unless an index leaves its place in both lines empty.
     if (first[0] or second[0]) and all(map(is_number, second)):
         return []
+    # Words that come back below are cells of a table in which two columns have one name.
+    if _come_back(second, _unquoted(rows[1:])):
+        return []
     names = [".".join(part for part in pair if part) for pair in zip(first, second, strict=True)]
     if len(set(names)) < len(names):
         return []
     third = list(map(unquote, rows[1])) if _n_levels_below(rows) > 1 else [""] * len(names)
     return [index or name for index, name in zip(third, names, strict=True)]
+
+
+def _come_back(cells: list[str], below: list[list[str]]) -> bool:
+    """Return True if a cell of a line stands in its column again, in a line below."""
+    return any(
+        cell != "" and any(place < len(row) and row[place] == cell for row in below)
+        for place, cell in enumerate(cells)
+    )
 
 
 def _n_levels_below(rows: list[list[str]]) -> int:

@@ -19,6 +19,9 @@ GAPS = frozenset({"", "na", "n/a", "nan", "null", "none", "\\n", "?", ".", "-", 
 FEWER_DIGITS = 3
 """A number with so many digits less than each cell of its column may be a name."""
 
+FEWEST_ROWS = 10
+"""Rows among which a number that comes back at all is expected to come back."""
+
 FEW = 0.5
 """A column with at most so many distinct values a row repeats them."""
 
@@ -42,11 +45,15 @@ def judge_first_line(first: Sequence[str], rows: Sequence[Sequence[str]]) -> Hea
     """Return "names", "none" or "either" for the cells of a first line and of the rows below it, all unquoted."""
     if not rows:
         return "names" if not any(map(is_number, first)) else "either"
-    if len(set(first)) < len(first) and any(map(is_number, first)):
-        return "none"
     columns = [
         [row[place] if place < len(row) else "" for row in rows] for place in range(len(first))
     ]
+    if len(set(first)) < len(first) and any(map(is_number, first)):
+        # a word over numbers is a name, whatever stands twice beside it
+        is_named = any(
+            _judge_cell(name, column) == "kind" for name, column in zip(first, columns, strict=True)
+        )
+        return "names" if is_named else "none"
     if first and all(map(is_number, first)):
         return _judge_numbers(first, columns)
     if len(first) == 1 and all(map(are_pairs, columns[0])):
@@ -147,6 +154,12 @@ def _judge_numbers(first: Sequence[str], columns: list[list[str]]) -> Header:
     )
     fractions = all(any(value % 1 for value in column) for column in values)
     if len(first) == 1:
+        if fractions and not among[0] and numbers[0] in (0.0, 1.0):
+            # pandas names a column without a name 0; a probability of 0 would come back, or be written 0.0
+            is_clear = len(columns[0]) >= FEWEST_ROWS and not any(
+                map(_INTEGER.fullmatch, columns[0])
+            )
+            return "names" if is_clear else "either"
         if fractions or among[0]:
             return "either" if numbers[0] in (0.0, 1.0) else "none"
         return "either" if counts else "none"

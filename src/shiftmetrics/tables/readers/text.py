@@ -20,7 +20,7 @@ from shiftmetrics.tables.readers.dialect import Dialect, best_separator, counted
 from shiftmetrics.tables.readers.fixed import as_tabs, fixed_width_lines
 from shiftmetrics.tables.readers.header import is_number
 from shiftmetrics.tables.readers.lines import BLANKS, ONE_COLUMN, is_quoted, joined_lines, unquote
-from shiftmetrics.tables.readers.names import column_names
+from shiftmetrics.tables.readers.names import column_names, once
 from shiftmetrics.tables.readers.rewriting import QUOTED_MARK, rewritten
 from shiftmetrics.tables.readers.scan import Scan, scan_rows
 
@@ -133,6 +133,10 @@ def read_text(content: Content) -> Cells:
         # a mark that stands before each row, too
         frame = frame.drop(columns="")
         names, index = names[1:], ()
+    quoted = _quoted_names(dialect, names)
+    if header == "names" and not dialect.row_names:
+        frame = once(frame, dialect.first, notes)
+        names = list(frame.columns)
     written = [name for name in names if not _is_typed(frame[name])]
     if header == "none":
         paired = pairs_by_label(frame, written)
@@ -147,7 +151,7 @@ def read_text(content: Content) -> Cells:
         table=frame,
         written=texts,
         index=index,
-        quoted=frozenset(_quoted_names(dialect, names)),
+        quoted=frozenset(quoted),
         header=header,
         headless=headless,
         notes=(*notes, *more),

@@ -10,7 +10,7 @@ from shiftmetrics.tables.cells import Cells, Header, generated_name
 from shiftmetrics.tables.content import Content, Reader
 from shiftmetrics.tables.readers.dialect import counted_lines, usual_count
 from shiftmetrics.tables.readers.header import judge_first_line
-from shiftmetrics.tables.readers.names import checked_names
+from shiftmetrics.tables.readers.names import checked_names, numbered_names, once
 from shiftmetrics.tables.readers.packed import is_zip, zip_members
 
 if TYPE_CHECKING:
@@ -122,16 +122,19 @@ def _cells(content: Content, rows: list[list[Any]], notes: list[str]) -> Cells:
     headless = _frame(generated, columns)[0] if header == "either" else None
     names = generated
     if header != "none":
-        names = checked_names([word.strip() for word in words[0]], content)
+        first = [word.strip() for word in words[0]]
+        names = checked_names(numbered_names(first), content)
         columns = [column[1:] for column in columns]
     if not columns[0]:
         raise content.refusal("a file with rows", "which has none below its header")
     frame, written = _frame(names, columns)
+    if header == "names":
+        frame = once(frame, first, notes)
     return Cells(
         argument=content.argument,
         name=content.name,
         table=frame,
-        written=frozenset(written),
+        written=frozenset(written) & frozenset(frame.columns),
         index=("",) if names[0] == "" else (),
         header=header,
         headless=headless,

@@ -13,6 +13,7 @@ from shiftmetrics.tables.ask import AmbiguousReadingError, PossibleReading, Unre
 from shiftmetrics.tables.evidence import TableEvidence, Words
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.roles.beside import derived_columns
+from shiftmetrics.tables.roles.cuts import form_of_two
 from shiftmetrics.tables.roles.names import has_name_of, plain_name
 from shiftmetrics.tables.spelling import distinct_words
 
@@ -125,10 +126,13 @@ def form_of_numbers(
     if options.threshold is not None:
         return "margin"
     says_percent = any("percent" in plain_name(name) or "pct" in plain_name(name) for name in names)
-    if low >= 0.0 and high <= 100.0 and (two_classes or says_percent):
+    if low >= 0.0 and high <= 100.0 and says_percent:
         return "percentage"
-    if two_classes and low < 0.0:
-        return "margin"
+    if two_classes:
+        assert truth is not None
+        form = form_of_two(names, columns, truth, options)
+        if form is not None:
+            return form
     if (low >= 0.0 and high > 100.0) or high <= 0.0:
         return "outputs"
     if options.task == "scores":
