@@ -33,7 +33,9 @@ def test_every_option_that_names_a_file_is_known_to_the_door(command, place):
     mine.write_text("mine")
     for option in options_of(command):
         if option.kind is Path and not is_written(option):
-            assert option.metavar in ("FOLDER", "CONFIG", "RULES.toml"), name_of(option)
+            assert option.metavar in ("FOLDER", "CONFIG", "RULES.toml", "READING.toml"), name_of(
+                option
+            )
         reads = (
             "FILE" in (option.metavar or "")
             or option.kind in (str, list[str])
@@ -86,8 +88,51 @@ def test_files_beside_are_known(typed, place):
         check_paths(options_of("agreement"), values, {})
 
 
-def test_devices_may_be_named_twice(place):
+def test_an_empty_text_is_no_file(place, fails):
+    """A variable of the shell that is empty would stand for all files of the present folder."""
+    pd.DataFrame({"id": [1, 2], "p": [0.1, 0.9]}).to_csv("a.csv", index=False)
+    for typed in (
+        ["diff", "", "a.csv"],
+        ["diff", "a.csv", ""],
+        ["read", ""],
+        ["compare", "a.csv", ""],
+    ):
+        assert "must be a file, got an empty text" in fails(*typed)
+
+
+@pytest.mark.parametrize(("command", "option"), written_options())
+def test_folders_and_links_that_lead_nowhere_are_no_files(command, option, place):
+    (place / "folder").mkdir()
+    (place / "loop.x").symlink_to("loop.x")
+    for name, words in (
+        ("", "the folder"),
+        ("folder", "the folder"),
+        ("loop.x", "leads to itself"),
+    ):
+        with pytest.raises(ValueError, match=f"{name_of(option)} must be a file, got .*{words}"):
+            check_paths(options_of(command), {option.name: Path(name)}, {})
+    with pytest.raises(ValueError, match="must be in a folder that exists"):
+        check_paths(options_of(command), {option.name: Path("none/a.x")}, {})
+
+
+def test_texts_that_are_no_paths_may_be_long(place):
+    values = {"acknowledge": "n" * 5000, "passport": "p.json", "batch": ["b.csv"]}
+    check_paths(options_of("monitor"), values, {})
+
+
+def test_a_reading_is_read(place):
+    """It may lie where nothing can be written, and is no output that collides with others."""
+    Path("r.toml").write_text("mine")
+    with pytest.raises(ValueError, match="--save r.toml would overwrite --reading"):
+        check_paths(options_of("read"), {"reading": Path("r.toml"), "save": Path("r.toml")}, {})
+    check_paths(options_of("diff"), {"reading": Path("none/r.toml")}, {})
+
+
+def test_devices_may_be_named_twice(place, run):
     null = Path(os.devnull)
+    pd.DataFrame({"id": [1, 2], "p": ["a", "b"]}).to_csv("a.csv", index=False)
+    done = run("diff", "a.csv", "a.csv", "--json", null, "--report", null)
+    assert done.exit_code == 0, done.output
     check_paths(options_of("diff"), {"json": null, "report": null}, {})
     check_paths(options_of("diff"), {"json": Path("-"), "report": Path("a.html")}, {})
 

@@ -151,3 +151,33 @@ def test_an_archive_whose_names_are_damaged_is_refused_in_words(tmp_path):
         UnreadableError, match="^OLD must be a zip archive of one file, got .* cannot be read"
     ):
         read_file(path, "OLD")
+
+
+HALF = [
+    '[{"id": 1, "p": "\\ud83d"}, {"id": 2, "p": "b"}]',
+    '{"id": 1, "p": "a\\ude00"}\n{"id": 2, "p": "b"}\n',
+    '{"columns": ["id", "\\ud83d"], "data": [[1, 2], [3, 4]]}',
+    '{"\\udfff": [1, 2]}',
+]
+
+
+@pytest.mark.parametrize("text", HALF)
+def test_half_of_a_sign_is_refused(text, tmp_path):
+    """JSON can write it, and no file, page or terminal takes it; a whole pair is a sign like others."""
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(UnreadableError, match="OLD must be a .*, got 'a.json'"):
+        read_file(path, "OLD")
+    path.write_text('[{"id": 1, "p": "\\ud83d\\ude00"}, {"id": 2, "p": "b"}]')
+    assert read_file(path, "OLD").frame["p"].tolist() == ["\N{GRINNING FACE}", "b"]
+
+
+def test_half_of_a_sign_in_an_array_or_in_a_part_is_refused(tmp_path):
+    np.save(tmp_path / "a.npy", np.array(["a", "\ud83d"]))
+    with pytest.raises(UnreadableError, match="half of one"):
+        read_file(tmp_path / "a.npy", "OLD")
+    (tmp_path / "parts").mkdir()
+    for place, cell in enumerate(["b", "\\ud83d"]):
+        (tmp_path / "parts" / f"{place}.jsonl").write_text(f'{{"id": {place}, "p": "{cell}"}}\n')
+    with pytest.raises(UnreadableError, match="half of one"):
+        read_file(tmp_path / "parts", "OLD")

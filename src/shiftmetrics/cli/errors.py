@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from shiftmetrics._core.drawing import printable
+from shiftmetrics._core.drawing import one_line
 
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
@@ -97,7 +97,7 @@ def _of_file(error: OSError, reason: str) -> str:
 def say_error(message: str) -> None:
     """Print ``error: message`` as one line on stderr."""
     try:
-        sys.stderr.write(f"error: {printable(' '.join(message.split()))}\n")
+        sys.stderr.write(f"error: {one_line(' '.join(message.split()))}\n")
         sys.stderr.flush()
     except (AttributeError, OSError, ValueError):  # closed, or full: the exit code still tells
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - stays open until the process ends

@@ -78,7 +78,7 @@ class ColumnOptions:
         Classes of the columns of scores, in their order.
     header
         Whether first lines hold names, where that cannot be told.
-    reading : FILE.toml
+    reading : READING.toml
         What the columns are, as `shiftmetrics read --save` wrote it: nothing is guessed.
     inner
         Leave out rows that are not in all files.

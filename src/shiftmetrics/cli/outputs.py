@@ -273,6 +273,9 @@ def check_outputs(
                 f"{option} must not replace a file that shiftmetrics did not write, got {str(foreign[0])!r}. "
                 "Move it away, or choose another name."
             )
+        # what is written through takes both
+        if is_stream(path):
+            continue
         same = options.setdefault(path.resolve(), option)
         if same != option:
             raise ValueError(f"{same} and {option} must be two files, {got} twice.")

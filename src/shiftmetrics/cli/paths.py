@@ -6,6 +6,7 @@ one file, through links, relative names or files beside it, are an error.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -60,15 +61,28 @@ def check_paths(
             if value is not None:
                 written[name] = Path(value)
             continue
+        if option.is_argument and (
+            value == "" or (isinstance(value, list | tuple) and "" in value)
+        ):
+            raise ValueError(
+                f"{name} must be a file, got an empty text. Is a variable of the shell empty?"
+            )
         for path in _paths_in(value):
             _check_no_pipe(path, name)
-            if path.is_file():
+            # texts that are no paths may be longer than a name can be
+            if stat.S_ISREG(_mode(path)):
                 taken.setdefault(_identity(path), name)
     outputs: dict[object, str] = {}
     for name, path in written.items():
         _check_no_pipe(path, name)
         if is_stdout(path) or _is_device(path):
             continue
+        if stat.S_ISDIR(_mode(path)):
+            raise ValueError(f"{name} must be a file, got the folder {str(path)!r}.")
+        if path.is_symlink() and _leads_to_itself(path):
+            raise ValueError(
+                f"{name} must be a file, got the link {str(path)!r}, which leads to itself."
+            )
         for target in (path, *_beside(name, path)):
             same = _identity(target)
             if same in taken:
@@ -79,7 +93,7 @@ def check_paths(
                 raise ValueError(
                     f"{outputs[same]} and {name} must be two files, got {str(target)!r} twice."
                 )
-        if name in ("--state", "--output") and not os.access(path.parent, os.W_OK):
+        if not os.access(path.parent, os.W_OK):
             raise ValueError(
                 f"{name} must be in a folder that exists and can be written, got {str(path)!r}."
             )
@@ -124,6 +138,14 @@ def _identity(path: Path) -> object:
     except OSError:
         return os.path.normcase(os.path.realpath(path))
     return found.st_dev, found.st_ino
+
+
+def _leads_to_itself(path: Path) -> bool:
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 def _mode(path: Path) -> int:

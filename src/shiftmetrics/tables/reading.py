@@ -192,7 +192,7 @@ def load_reading(path: Path) -> TableReading:
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnreadableTableError(
             f"--reading must name a file that `shiftmetrics read FILE --save reading.toml` wrote, but "
             f"{path.name} is no "

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from shiftmetrics._core.exceptions import REPR_LENGTH
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.content import Content, Reader, ReadOptions, UnreadableError
 from shiftmetrics.tables.readers import (
@@ -86,12 +87,16 @@ def read_file(path: str | Path, argument: str, options: ReadOptions | None = Non
     """
     options = options or ReadOptions()
     path = Path(path)
-    parts = files_of_parts(path, argument, options)
+    try:
+        parts = files_of_parts(path, argument, options)
+    except OSError as error:
+        got = f"{str(path)[:REPR_LENGTH]!r} ({error.strerror})"
+        raise UnreadableError(argument, "a file or a folder that may be read", got) from error
     if parts is not None:
         name = path.name or str(path)
-        return _guarded(
-            Content(argument, name, options, data=b""),
-            lambda: read_parts(parts, name, read_content),
+        content = Content(argument, name, options, data=b"")
+        return _of_whole_signs(
+            content, _guarded(content, lambda: read_parts(parts, name, read_content))
         )
     content = Content(argument, path.name, options, path=path)
     if not path.is_file():
@@ -116,9 +121,27 @@ def read_content(content: Content) -> Cells:
             read = reader.read
             if read is None:
                 raise TypeError(f"the reader of {reader.name} can neither read nor unpack.")
-            return _guarded(content, partial(read, content), reader)
+            return _of_whole_signs(content, _guarded(content, partial(read, content), reader))
         content = _guarded(content, partial(unpack, content), reader)
     raise content.refusal("a file", f"which is packed more than {MOST_LAYERS} times", "Unpack it.")
+
+
+def _of_whole_signs(content: Content, cells: Cells) -> Cells:
+    """Refuse texts that hold half of a sign, as JSON can write them: no file and no terminal takes them."""
+    try:
+        frame = cells.frame
+        "".join(map(str, frame.columns)).encode()
+        for place, kind in enumerate(frame.dtypes):
+            # cells of other types are numbers, or texts of a library that checks them
+            if kind.kind == "O":
+                "".join(cell for cell in frame.iloc[:, place] if isinstance(cell, str)).encode()
+    except UnicodeEncodeError as error:
+        raise content.refusal(
+            "a table of whole signs",
+            f"in which {error.object[error.start]!a} is half of one",
+            "Write the file anew: a text was cut in the middle of a sign.",
+        ) from error
+    return cells
 
 
 def _told(content: Content) -> Reader:

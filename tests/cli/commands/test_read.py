@@ -80,3 +80,15 @@ def test_what_is_no_file_is_refused(fails, files):
     assert "which is not there" in fails("read", files / "none.csv")
     (files / "page.csv").write_text("<!DOCTYPE html><html></html>")
     assert "an HTML or XML document" in fails("read", files / "page.csv")
+
+
+@pytest.mark.parametrize(
+    "text", ["mine = 1\n", "schema = 1\n", "[[rule]]\n", "x = " + "[" * 3000 + "]" * 3000]
+)
+def test_what_is_no_reading_is_not_replaced(text, files, fails):
+    """Such as the configuration of a run, or its rules, which have the same ending."""
+    path = files / "config.toml"
+    path.write_text(text)
+    assert "--save must be a new file or a reading" in fails("read", *typed(files), "--save", path)
+    assert path.read_text() == text
+    assert "--reading must name a file that" in fails("read", *typed(files)[:2], "--reading", path)

@@ -50,3 +50,15 @@ def test_mistakes_are_named(place):
         typed_source("model.pkl", "OLD")
     with pytest.raises(ValueError, match="leave out --id, or the reading"):
         role_options({"id": "a", "reading": "labels.csv"})
+
+
+@pytest.mark.parametrize("typed", ["", " ", ",", "="])
+def test_an_empty_name_of_an_id_is_refused(typed):
+    with pytest.raises(ValueError, match="--id must name a column"):
+        role_options({"id": typed})
+
+
+def test_a_text_too_long_for_a_name_is_no_file():
+    assert not names_file("n" * 5000)
+    with pytest.raises(ValueError, match="OLD must be an existing file"):
+        typed_source("n" * 5000, "OLD")

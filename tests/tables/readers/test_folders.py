@@ -1,9 +1,12 @@
 """Folders of parts and patterns of files: one table."""
 
+import errno
+
 import pandas as pd
 import pytest
 
 from shiftmetrics.tables.content import UnreadableError
+from shiftmetrics.tables.readers import folders
 from shiftmetrics.tables.register import read_file
 
 
@@ -86,3 +89,27 @@ def test_slices_of_one_frame_have_the_same_columns(tmp_path):
     # An index with a gap names rows.
     some = read_file(tmp_path / "some", "OLD").frame
     assert some["index"].tolist() == some["a"].tolist() == [0, 1, 2, 3, 5]
+
+
+def test_a_folder_without_end_and_one_that_cannot_be_walked_are_refused(folder, monkeypatch):
+    for place in range(4):
+        (folder / f"{place}.csv").write_text("id,p\n1,a\n")
+    monkeypatch.setattr(folders, "MOST_ENTRIES", 5)
+    with pytest.raises(
+        UnreadableError, match="OLD must be a folder of at most 5 files, got .*more"
+    ):
+        read_file(folder, "OLD")
+
+    def broken(self, pattern):
+        raise OSError(errno.EINVAL, "Invalid argument", str(self))
+
+    monkeypatch.setattr(type(folder), "rglob", broken)
+    with pytest.raises(
+        UnreadableError, match=r"OLD must be .* that may be read, .*Invalid argument"
+    ):
+        read_file(folder, "OLD")
+
+
+def test_a_name_that_is_too_long_is_refused():
+    with pytest.raises(UnreadableError, match=r"OLD must be .*that may be read"):
+        read_file("a" * 5000, "OLD")

@@ -16,7 +16,7 @@ from shiftmetrics.tables.ask import AmbiguousReadingError, UnreadableTableError
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.kinds import decide_kinds
 from shiftmetrics.tables.predictions import read_predictions
-from shiftmetrics.tables.reading import TableReading
+from shiftmetrics.tables.reading import TableReading, load_reading
 
 MOST_COLUMNS = 8
 """So many columns of a kind are named."""
@@ -57,6 +57,10 @@ def read(
     """
     OPENING.set(Opening(trust=trust, sep=sep, decimal=decimal, max_gib=max_gib))
     options, label_source = typed_roles(roles, group=group)
+    if save is not None and not _may_be_replaced(save):
+        raise ValueError(
+            f"--save must be a new file or a reading, got {str(save)!r}. Choose another name."
+        )
     cells = [read_cells(typed_source(text, "FILE"), roles.header) for text in files]
     label_cells = None if label_source is None else read_cells(label_source, roles.header)
     for one in (*cells, *([] if label_cells is None else [label_cells])):
@@ -79,6 +83,17 @@ def read(
         with atomic_path(save) as temporary:
             found.save(temporary)
         say(f"Reading: {save}")
+
+
+def _may_be_replaced(path: Path) -> bool:
+    """Return True where nothing can be lost: for no file, an empty one, a device, and an earlier reading."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return True
+    try:
+        load_reading(path)
+    except UnreadableTableError:
+        return False
+    return True
 
 
 def _say_form(cells: Cells) -> None:

@@ -16,7 +16,7 @@ from shiftmetrics.cli.inputs.objects import (
     load_object,
     predicted_rows,
 )
-from shiftmetrics.cli.inputs.sources import OBJECT_SUFFIX, Source
+from shiftmetrics.cli.inputs.sources import OBJECT_SUFFIX, Source, is_there
 from shiftmetrics.cli.options import OPENING, ColumnOptions
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.content import ReadOptions
@@ -39,10 +39,10 @@ def typed_source(text: str, argument: str) -> Source:
     path = Path(text)
     if text.lower().endswith(MODEL_SUFFIXES) and not text.lower().endswith(OBJECT_SUFFIX):
         raise ValueError(f"{argument} must be a file of predictions, got {text!r}. {PREDICT_FIRST}")
-    if path.exists() or "*" in text:
+    if is_there(text) or "*" in text:
         return Source(argument=argument, path=path)
     name, colon, key = text.rpartition(":")
-    if colon and Path(name).exists():
+    if colon and is_there(name):
         return Source(argument=argument, path=Path(name), key=key)
     if is_attribute(text):
         return Source(argument=argument, path=path, is_attribute=True)
@@ -97,6 +97,8 @@ def role_options(typed: Mapping[str, Any]) -> RoleOptions:
         If a reading does not exist, or stands beside options that say otherwise.
     """
     known = {name: value for name, value in typed.items() if value not in (None, False)}
+    if "id" in known and not str(known["id"]).strip(" ,="):
+        raise ValueError(f"--id must name a column, or be none, got {known['id']!r}.")
     for name in ("columns", "exclude", "classes"):
         if name in known:
             known[name] = listed(known[name])
@@ -150,7 +152,7 @@ def names_file(text: str) -> bool:
     """Return True for a file that is there, perhaps with a part of it after a colon, or an object of Python."""
     if is_attribute(text):
         return True
-    return Path(text).is_file() or Path(text.rpartition(":")[0]).is_file()
+    return any(is_there(name) and Path(name).is_file() for name in (text, text.rpartition(":")[0]))
 
 
 def predicted_cells(model: Any, cells: Cells, argument: str, named: Sequence[str]) -> Cells:
@@ -166,10 +168,10 @@ def labels_and_column(text: str | None) -> tuple[Source | None, str | None]:
     """Return a file of labels and its column, as ``--labels FILE[:COLUMN]`` names them."""
     if text is None:
         return None, None
-    if not Path(text).exists():
+    if not is_there(text):
         name, colon, column = text.rpartition(":")
         suffix = Path(name).suffix.lower()
         # the part of an archive of arrays is an array, not a column
-        if colon and Path(name).exists() and suffix != ".npz":
+        if colon and is_there(name) and suffix != ".npz":
             return typed_source(name, "--labels"), column
     return typed_source(text, "--labels"), None

@@ -42,10 +42,21 @@ class Source:
         return self.path.name if self.key is None else f"{self.path.name}:{self.key}"
 
 
+def is_there(text: str) -> bool:
+    """Return True if a text names a file or a folder that exists; it may be no name at all, such as a long note."""
+    try:
+        return Path(text).exists()
+    except OSError:
+        return False
+
+
 def parquet_files(text: str) -> tuple[Path, ...]:
     """Return the parquet files of a folder, or of a pattern such as ``scores/*.parquet``, in the order of names."""
     path, pattern = Path(text), "*.parquet"
-    # a pattern, such as rows/*.parquet
-    if text.lower().endswith(".parquet") and not path.exists():
-        path, pattern = path.parent, path.name
-    return tuple(sorted(path.glob(pattern))) if path.is_dir() and "*" in pattern else ()
+    try:
+        # a pattern, such as rows/*.parquet
+        if text.lower().endswith(".parquet") and not path.exists():
+            path, pattern = path.parent, path.name
+        return tuple(sorted(path.glob(pattern))) if path.is_dir() and "*" in pattern else ()
+    except OSError:  # a text that is no path, such as a long note
+        return ()

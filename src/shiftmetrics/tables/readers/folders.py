@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -30,19 +31,20 @@ TABLES = (
 )
 """In a folder of several kinds, the parts are the files of the first of these: the others speak of them."""
 
+MOST_ENTRIES = 100_000
+"""Files and folders within a folder."""
+
 _PARTITION = re.compile(r"([^=]+)=(.*)")
 
 
 def files_of_parts(path: Path, argument: str, options: ReadOptions) -> list[Content] | None:
     """Return the files of a folder or a pattern; None for a single file."""
     if path.is_dir():
-        files = [file for file in sorted(path.rglob("*")) if file.is_file()]
+        files = _files_among(path.rglob("*"), path, argument)
         base = path
     elif not path.exists() and any(mark in str(path) for mark in "*?["):
         pattern = path.relative_to(path.anchor) if path.anchor else path
-        files = [
-            file for file in sorted(Path(path.anchor or ".").glob(str(pattern))) if file.is_file()
-        ]
+        files = _files_among(Path(path.anchor or ".").glob(str(pattern)), path, argument)
         base = None
     else:
         return None
@@ -65,6 +67,19 @@ def files_of_parts(path: Path, argument: str, options: ReadOptions) -> list[Cont
             )
         full = [file for file in full if _kind(file) == kind]
     return [_part(file, base, argument, options) for file in full]
+
+
+def _files_among(entries: Iterable[Path], path: Path, argument: str) -> list[Path]:
+    """Return the files in the order of their names; a folder such as ``/`` has no end."""
+    found = list(itertools.islice(entries, MOST_ENTRIES + 1))
+    if len(found) > MOST_ENTRIES:
+        raise UnreadableError(
+            argument,
+            f"a folder of at most {MOST_ENTRIES:,} files",
+            f"{str(path)!r}, which holds more",
+            "Name the folder of the rows.",
+        )
+    return [file for file in sorted(found) if file.is_file()]
 
 
 class FolderPart(Content):
