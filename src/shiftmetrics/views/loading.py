@@ -8,7 +8,7 @@ FILES = {
     "decisions.diff": ("drawings.diff", "report.diff"),
     "decisions.scores": ("drawings.scores", "report.scores"),
     "decisions.audit": ("drawings.audit", "report.audit"),
-    "decisions.monitor": ("drawings.audit", "report.audit"),
+    "decisions.monitor": ("drawings.monitor", "report.monitor"),
     "agreement": ("drawings.agreement", "drawings.several", "report.agreement"),
     "novelty": ("drawings.novelty", "report.novelty"),
     "stability": ("drawings.stability", "drawings.sensitive_sample", "report.stability"),

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shiftmetrics.decisions.audit.column_changes import compared_columns, holm, ks_effect
+from shiftmetrics.decisions.audit.column_changes import compared_columns, ks_effect
 from shiftmetrics.tables.encoder import TableEncoder
 
 
@@ -54,12 +54,6 @@ def test_a_change_of_what_is_missing_is_found():
     assert change.effect == pytest.approx(0.2, abs=0.05)
     assert change.text == "missing in 20 %, was 0 %"
     assert change.p_value < 1e-6
-
-
-def test_holm_against_the_definition():
-    p_values = np.array([0.01, 0.04, 0.03, 0.5])
-    np.testing.assert_allclose(holm(p_values), [0.04, 0.09, 0.09, 0.5])
-    assert holm(np.array([])).size == 0
 
 
 @pytest.mark.slow

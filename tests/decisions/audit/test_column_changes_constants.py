@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shiftmetrics.decisions.audit.column_changes import ColumnChange, compared_columns, holm
+from shiftmetrics.decisions.audit.column_changes import ColumnChange, compared_columns
 from shiftmetrics.tables.encoder.roles import Column
 
 
@@ -99,11 +99,6 @@ def test_levels_of_fewer_than_five_expected_cells_are_one_cell():
     own = np.array([[20, 10, 5, 5], [27, 0, 9, 4]])
     assert found.p_value == pytest.approx(stats.chi2_contingency(own).pvalue)
     assert found.p_value != pytest.approx(stats.chi2_contingency(table).pvalue)
-
-
-def test_holm_counts_the_least_p_value_once_for_each_column():
-    assert holm(np.array([0.01, 0.02])).tolist() == pytest.approx([0.02, 0.02])
-    assert holm(np.array([0.3, 0.001, 0.002])).tolist() == pytest.approx([0.3, 0.003, 0.004])
 
 
 def test_a_column_has_changed_at_one_per_cent_and_is_replaced_from_99():

@@ -1,4 +1,4 @@
-"""Drawings of an audit and of a monitor: bars, curves and marks are the figures of the results."""
+"""Drawings of an audit: bars, curves and marks are the figures of the results."""
 
 import dataclasses
 
@@ -7,8 +7,6 @@ import pandas as pd
 import pytest
 
 from shiftmetrics.decisions import audit_samples
-from shiftmetrics.decisions.monitor.monitor import monitor_batch
-from shiftmetrics.decisions.monitor.profile import make_passport
 from shiftmetrics.views import plot
 
 
@@ -64,19 +62,3 @@ def test_columns_that_changed_are_coloured(audited):
         each in shown: bar.get_facecolor() for each, bar in zip(columns, ax.patches, strict=True)
     }
     assert len(set(colours.values())) == len(colours) == 2
-
-
-def test_alarms_are_drawn_against_their_level():
-    passport = make_passport(table(0).drop(columns="day"))
-    far = table(3).drop(columns="day")
-    far["x"] += 6.0
-    state = None
-    for _ in range(4):
-        result = monitor_batch(passport, far, state=state)
-        state = result.state
-    ax = plot(result)
-    assert ax.lines[0].get_xdata()[0] == 1.0
-    (bar,) = ax.patches
-    evidence = max(0.5 * alarm.alpha * alarm.highest for alarm in state.alarms)
-    assert bar.get_width() == pytest.approx(min(2.0, evidence))
-    assert (bar.get_width() >= 1.0) == any(alarm.raised for alarm in state.alarms)

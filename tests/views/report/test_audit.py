@@ -1,4 +1,4 @@
-"""An audit and a monitor on the page: modes, columns and alarms with the figures of the results."""
+"""An audit on the page: modes and columns with the figures of the results."""
 
 import re
 
@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 
 from shiftmetrics.decisions import audit_samples
-from shiftmetrics.decisions.monitor.monitor import monitor_batch
-from shiftmetrics.decisions.monitor.profile import make_passport
 from shiftmetrics.views.report import render_report
-from shiftmetrics.views.report.audit import audit_verdict, monitor_verdict
+from shiftmetrics.views.report.audit import audit_verdict
 
 
 def table(seed, n=160):
@@ -53,17 +51,3 @@ def test_modes_and_columns_have_their_lines(audited):
     assert [float(cells[4]) for cells in columns] == pytest.approx(
         [change.effect for change in audited.changes.columns], abs=0.006
     )
-
-
-def test_a_monitor_lists_its_alarms():
-    passport = make_passport(table(0), model="guess", label="paid")
-    result = monitor_batch(passport, table(2))
-    figures = {figure.name: figure for figure in monitor_verdict(result).figures}
-    assert figures["Batches"].value == "1"
-    assert figures["Batches"].meaning == "160 samples"
-    found = lines(render_report(result), "Alarms")
-    names = [line[0].replace("\N{NO-BREAK SPACE}", " ") for line in found]
-    assert names == [alarm.name for alarm in result.state.alarms]
-    assert [line[1] for line in found] == [
-        f"{alarm.n_hits:,} of {alarm.n_samples:,}" for alarm in result.state.alarms
-    ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +117,7 @@ def _moved_on(
         if acknowledge is not None:
             state = (before or MonitorState.start(known)).acknowledge(acknowledge)
         result = monitor_batch(known, counts, state=state)
-        return replace(result, state=file.write(result, before))
+        return file.write(result, before)
 
 
 def _as_outcomes(result: MonitorResult) -> RulesResult:

@@ -14,6 +14,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number, format_percent
 from shiftmetrics.decisions.audit.text_changes import text_change
+from shiftmetrics.decisions.count_tables import holm, one_distribution, rare_together
 from shiftmetrics.tables.encoder.categories import level_counts
 from shiftmetrics.tables.encoder.parts import to_numbers
 from shiftmetrics.tables.encoder.roles import Column
@@ -28,8 +29,6 @@ _REPLACED = 0.99
 CHANGED_LEVEL = 0.01
 """Level at which columns are said to change, all of them together."""
 _FEW_SAMPLES = 200
-_LEAST_EXPECTED = 5.0
-"""Expected count from which a level has a cell of its own in the test of a category."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -105,17 +104,6 @@ def compared_columns(
         for change, p_value in zip(found, adjusted.tolist(), strict=True)
     ]
     return tuple(sorted(changes, key=lambda change: -change.effect))
-
-
-def holm(p_values: FloatArray) -> FloatArray:
-    """Return p-values that hold together (S. Holm, Scandinavian Journal of Statistics 6, 1979)."""
-    order = np.argsort(p_values, kind="stable")
-    n = len(p_values)
-    # The least p-value counts n times, the next one n - 1 times; none may be below the one before.
-    stepped = np.maximum.accumulate(p_values[order] * np.arange(n, 0, -1))
-    adjusted = np.empty(n)
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
 
 
 def _text_change(column: Column, reference: pd.Series, current: pd.Series) -> ColumnChange:
@@ -235,7 +223,7 @@ def _levels_change(column: Column, reference: pd.Series, current: pd.Series) -> 
     fractions = table / table.sum(axis=1, keepdims=True)
     apart = fractions[1] - fractions[0]
     # Half the sum of differences is the largest difference over all sets of cells.
-    cells = _cells(table)
+    cells = rare_together(table)
     effect = 0.5 * float(np.abs(np.diff(cells / table.sum(axis=1, keepdims=True), axis=0)).sum())
     new = np.flatnonzero((table[0] == 0) & (levels != "missing"))
     new = new[np.argsort(-table[1, new], kind="stable")]
@@ -247,28 +235,8 @@ def _levels_change(column: Column, reference: pd.Series, current: pd.Series) -> 
     return ColumnChange(
         column=str(column.name),
         effect=effect,
-        p_value=_one_distribution(cells),
+        p_value=one_distribution(cells),
         missing=(float(reference.isna().mean()), float(current.isna().mean())),
         new_levels=tuple(levels[new].tolist()),
         text="; ".join(words),
     )
-
-
-def _cells(table: np.ndarray) -> np.ndarray:
-    """Return a table of counts with the rare levels in one cell: of many that stand once, two samples share few."""
-    # The count that a level is expected to have in the smaller sample, if it is as frequent in both.
-    expected = table.sum(axis=0) * table.sum(axis=1).min() / table.sum()
-    rare = expected < _LEAST_EXPECTED
-    cells = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])
-    return cells[:, cells.sum(axis=0) > 0]
-
-
-def _one_distribution(cells: np.ndarray) -> float:
-    """Return the p-value of one distribution in both rows of a table of counts; of two cells by Fisher's test."""
-    from scipy.stats import chi2_contingency, fisher_exact
-
-    if cells.shape[1] < 2:
-        return 1.0
-    if cells.shape[1] == 2:
-        return float(fisher_exact(cells).pvalue)
-    return float(chi2_contingency(cells).pvalue)

@@ -11,9 +11,14 @@ from shiftmetrics._core.result import Result, Status, format_percent, settings_o
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.leading_verdict import LeadingVerdict
 from shiftmetrics.decisions.monitor.alarm import Alarm
+from shiftmetrics.decisions.monitor.column_profiles import ColumnMove, moved_columns
+from shiftmetrics.decisions.monitor.history import CountedBatch
 from shiftmetrics.decisions.monitor.passport import BatchCounts, Passport
 from shiftmetrics.decisions.monitor.repeats import repeated_rows
 from shiftmetrics.decisions.monitor.state import MonitorState, check_state
+
+_MOST_NAMED = 3
+"""Columns that a sentence names."""
 
 _WATCHING = Status("watching", "All batches so far were counted.")
 _NOTHING_WATCHED = Status(
@@ -41,6 +46,10 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
         What the next call takes.
     note : str
         Why the samples are not watched, where they are not.
+    moved : tuple of ColumnMove
+        While an alarm of the samples is raised: the columns that moved, the clearest first.
+    batches : tuple of CountedBatch
+        The batches so far, at most the last 500, where a history is kept; the last one last.
     """
 
     measure = "monitor"
@@ -51,6 +60,8 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
     verdict: str
     state: MonitorState
     note: str = ""
+    moved: tuple[ColumnMove, ...] = ()
+    batches: tuple[CountedBatch, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -62,21 +73,19 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
         """What was found, in one sentence."""
         # Errors come first: samples may change without harm, and errors may rise although no sample looks new.
         state = self.state
-        errors = state.errors
-        if errors is not None and errors.raised:
+        # Several tests see one change: the first alarm names it.
+        place, alarm = self.clearest_alarm()
+        if alarm is not None and alarm.raised and place is None:
             return (
-                f"Alarm at batch {errors.raised_at}: errors exceeded {format_percent(errors.allowed)}, what the "
-                f"reference allows{_when(errors)}; since the start {errors.n_hits} of {errors.n_samples} labelled "
+                f"Alarm at batch {alarm.raised_at}: errors exceeded {format_percent(alarm.allowed)}, what the "
+                f"reference allows{_when(alarm)}; since the start {alarm.n_hits} of {alarm.n_samples} labelled "
                 "samples are wrong."
             )
-        raised = [alarm for alarm in state.rows if alarm.raised]
-        # Several tests see one change: the first alarm names it.
-        if raised:
-            first = min(raised, key=lambda alarm: alarm.raised_at)
+        if alarm is not None and alarm.raised:
             return (
-                f"Alarm at batch {first.raised_at}: the samples that are {first.name} exceeded "
-                f"{format_percent(first.allowed)}, what the reference allows{_when(first)}; since the start they are "
-                f"{first.n_hits} of {first.n_samples}."
+                f"Alarm at batch {alarm.raised_at}: the samples that are {alarm.name} exceeded "
+                f"{format_percent(alarm.allowed)}, what the reference allows{_when(alarm)}; since the start they are "
+                f"{alarm.n_hits} of {alarm.n_samples}."
             )
         if state.n_batches == 1:
             samples = "sample" if state.n_samples == 1 else "samples"
@@ -87,6 +96,33 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
         return (
             f"{state.n_batches} batches of {state.n_samples} samples in all show no change{beyond}."
         )
+
+    def clearest_alarm(self) -> tuple[int | None, Alarm | None]:
+        """Return the alarm that was raised first, or else has the highest evidence, and its place among the tests.
+
+        Errors come first where their alarm is raised. The place is None for errors; the alarm is None where nothing
+        was counted.
+        """
+        errors = self.state.errors
+        rows = self.state.rows
+        raised = [alarm for alarm in rows if alarm.raised]
+        if errors is not None and errors.raised:
+            return None, errors
+        if raised:
+            first = min(raised, key=lambda alarm: alarm.raised_at)
+            return rows.index(first), first
+        evidence = [alarm.alpha * alarm.highest for alarm in rows]
+        has_errors = errors is not None and errors.n_samples > 0
+        if (
+            errors is not None
+            and has_errors
+            and errors.alpha * errors.highest >= max(evidence, default=0.0)
+        ):
+            return None, errors
+        if not rows:
+            return None, None
+        place = evidence.index(max(evidence))
+        return place, rows[place]
 
     @property
     def next_steps(self) -> list[str]:
@@ -107,7 +143,10 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
     def notes(self) -> list[str]:
         """Return what the alarms promise, and what is not watched."""
         alpha = float(self.settings["alpha"])
-        sentences = [
+        sentences = []
+        if self.state.recent.size and any(alarm.raised for alarm in self.state.rows):
+            sentences.append(_moves_in_words(self.moved))
+        sentences += [
             f"At most {100 * alpha:g} % of monitors ever raise an alarm without a change, however "
             "often one looks."
         ]
@@ -172,6 +211,7 @@ def monitor_batch(
     counts = batch if isinstance(batch, BatchCounts) else passport.count(batch, model=model)
     state = state.update(counts)
     repeated = repeated_rows(state.seen, state.n_batches)
+    samples_changed = any(alarm.raised for alarm in state.rows)
     return MonitorResult(
         value=_p_value(state, passport.alpha),
         error_bound=0.0,
@@ -183,12 +223,22 @@ def monitor_batch(
         verdict=_verdict(state),
         state=state,
         note=passport.note,
+        moved=moved_columns(passport.columns, state.recent) if samples_changed else (),
     )
 
 
 def _when(alarm: Alarm) -> str:
     """Say that a rate was too high for a time only, where that of all batches is not."""
     return " in some batches" if alarm.rate <= alarm.allowed else ""
+
+
+def _moves_in_words(moved: tuple[ColumnMove, ...]) -> str:
+    """Name the columns that moved; some may have moved earlier than others."""
+    if not moved:
+        return "No column alone is shown to have moved in the last batches."
+    named = "; ".join(move.text for move in moved[:_MOST_NAMED])
+    more = f"; {len(moved) - _MOST_NAMED} more" if len(moved) > _MOST_NAMED else ""
+    return f"Moved: {named}{more}."
 
 
 def _verdict(state: MonitorState) -> str:

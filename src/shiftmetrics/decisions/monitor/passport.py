@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions.calibration import Calibration
 from shiftmetrics.decisions.monitor.alarm import Alarm, part_of_start
+from shiftmetrics.decisions.monitor.column_profiles import ColumnProfile
 from shiftmetrics.decisions.monitor.model_digest import model_digest
 from shiftmetrics.decisions.monitor.records import FileRecord
 from shiftmetrics.decisions.monitor.repeats import add_digests, rows_digest
@@ -108,6 +109,8 @@ class Passport(FileRecord):
         What its columns are: a batch is read by them.
     model : str
         A hash of the model, by which another one is found out; empty where it cannot be hashed.
+    columns : tuple of ColumnProfile
+        How often the values of each column fall into a few cells, by which an alarm names the columns that moved.
     """
 
     argument: ClassVar[str] = "passport"
@@ -127,6 +130,7 @@ class Passport(FileRecord):
     dates: tuple[DateRange, ...] = ()
     kinds: Mapping[str, ColumnKind] = field(default_factory=dict)
     model: str = ""
+    columns: tuple[ColumnProfile, ...] = ()
 
     def count(self, batch: Any, *, model: Any = None) -> BatchCounts:
         """Count one batch, or one part of it: the counts of the parts add up.
@@ -158,7 +162,16 @@ class Passport(FileRecord):
         above = (*self._other_model(model), *order)
         # Without labels, which may have come meanwhile.
         names = [name for name in typed.frames[0] if name in self.kinds and name != self.label]
-        return BatchCounts(counts, errors, above, rows_digest(typed.frames[0][names]))
+        cells_of_columns = [
+            profile.count(typed.frames[0][profile.column]) for profile in self.columns
+        ]
+        return BatchCounts(
+            counts,
+            errors,
+            above,
+            rows_digest(typed.frames[0][names]),
+            np.concatenate(cells_of_columns) if cells_of_columns else np.zeros(0, dtype=np.int64),
+        )
 
     def _other_model(self, model: Any) -> tuple[str, ...]:
         """Warn of a model that is not the one of the passport."""
@@ -209,7 +222,12 @@ class Passport(FileRecord):
     @property
     def digest(self) -> str:
         """A hash of the content, which states of a monitor carry."""
-        return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+        text = self.text
+        if (
+            not self.columns
+        ):  # one that was written before they were kept has the digest that it had
+            text = text.replace(',"columns":[]}', "}")
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,18 +244,24 @@ class BatchCounts(Record):
         Warnings of a batch that was taken before the reference, or of another model.
     digest : int
         A sum of hashes of its rows, by which a batch is known again; 0 where none is known.
+    columns : array of int of shape (n_cells,)
+        The cells of all profiles of columns, one after the other; empty where the passport has none.
     """
 
     rows: tuple[Count, ...]
     errors: Count
     above: tuple[str, ...] = ()
     digest: int = 0
+    columns: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __add__(self, other: BatchCounts) -> BatchCounts:
         rows = tuple(mine + theirs for mine, theirs in zip(self.rows, other.rows, strict=True))
         above = tuple(dict.fromkeys((*self.above, *other.above)))
         digest = add_digests(self.digest, other.digest)
-        return BatchCounts(rows, self.errors + other.errors, above, digest)
+        # Counts that were made elsewhere may lack those of columns.
+        both = self.columns.size == other.columns.size
+        columns = self.columns + other.columns if both else np.zeros(0, dtype=np.int64)
+        return BatchCounts(rows, self.errors + other.errors, above, digest, columns)
 
     @property
     def n_samples(self) -> int:

@@ -12,6 +12,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.validation import check_integer, check_number, check_rng
 from shiftmetrics.decisions.calibration import Calibration
+from shiftmetrics.decisions.monitor.column_profiles import profiles_of
 from shiftmetrics.decisions.monitor.model_digest import model_digest
 from shiftmetrics.decisions.monitor.passport import (
     Count,
@@ -158,6 +159,7 @@ def make_passport(
         ),
         kinds=typed.kinds,
         model=digest,
+        columns=profiles_of(encoder, typed.frames[0]),
     )
     return _replayed(passport, readings)
 

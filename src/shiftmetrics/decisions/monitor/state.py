@@ -16,6 +16,7 @@ from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.decisions.monitor.acknowledgement import Acknowledgement
 from shiftmetrics.decisions.monitor.alarm import Alarm, counted_since, part_of_start
+from shiftmetrics.decisions.monitor.column_profiles import MOST_RECENT, add_recent
 from shiftmetrics.decisions.monitor.passport import BatchCounts, Passport
 from shiftmetrics.decisions.monitor.records import FileRecord, canonical
 from shiftmetrics.decisions.monitor.repeats import MOST_KEPT, add_batch
@@ -44,6 +45,8 @@ class MonitorState(FileRecord):
     seen : array of int of shape (n_kept, 2)
         For up to 200 batches the number of rows, and a sum of hashes of 20 or more rows, by which one that is given
         again is found.
+    recent : array of int of shape (n_kept, n_cells)
+        How many samples fell into each cell of the passport's columns, in each of up to eight last batches.
     acknowledged : tuple of Acknowledgement
         The alarms that somebody has seen and accepted, in order.
     """
@@ -59,6 +62,7 @@ class MonitorState(FileRecord):
     last: BatchCounts | None = None
     history: str = ""
     seen: IntArray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
+    recent: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     acknowledged: tuple[Acknowledgement, ...] = ()
 
     @classmethod
@@ -86,7 +90,8 @@ class MonitorState(FileRecord):
             rows=rows,
             n_batches=self.n_batches + 1,
             n_samples=self.n_samples + counts.n_samples,
-            last=replace(counts, above=(), digest=0),
+            last=BatchCounts(counts.rows, counts.errors),
+            recent=add_recent(self.recent, counts.columns),
             seen=add_batch(self.seen, counts.n_samples, counts.digest),
         )
 
@@ -158,7 +163,9 @@ class MonitorState(FileRecord):
 
 def _check_file(state: Any, content: Mapping[str, Any], passport: Passport | None) -> None:
     """Name the first place of a file that cannot be right; then compare its checksum."""
-    for name in ("sequence", "checksum", *(each.name for each in fields(MonitorState))):
+    # One that was written before columns were counted has none of recent batches.
+    names = [each.name for each in fields(MonitorState) if each.name != "recent"]
+    for name in ("sequence", "checksum", *names):
         _check(name in content, name, "there", "none")
     for place, alarm in zip(_places(state), state.alarms, strict=True):
         _check_alarm(alarm, place)
@@ -210,6 +217,10 @@ def check_state(state: MonitorState, passport: Passport) -> None:
         n_tests = len(passport.tests)
         n_counts = len(state.last.rows)
         _check(n_counts == n_tests, "last.rows", f"the counts of {n_tests} tests", n_counts)
+    if state.recent.size:
+        n_cells = sum(len(profile.counts) for profile in passport.columns)
+        width = state.recent.shape[1]
+        _check(width == n_cells, "recent", f"{n_cells} cells of a batch", width)
 
 
 def _check_counts(state: MonitorState) -> None:
@@ -232,6 +243,11 @@ def _check_counts(state: MonitorState) -> None:
         state.seen.shape == shape and state.seen.dtype == np.int64 and bool((state.seen >= 0).all())
     )
     _check(right, "seen", f"integers of shape {shape}, of at least 0", state.seen.tolist())
+    recent = state.recent
+    most = min(state.n_batches, MOST_RECENT)
+    right = recent.ndim == 2 and len(recent) <= most and recent.dtype == np.int64
+    right = right and bool((recent >= 0).all())
+    _check(right, "recent", f"integers of at least 0 of at most {most} batches", recent.tolist())
     expected = "the counts of a batch" if state.n_batches else "None"
     _check((state.last is None) == (state.n_batches == 0), "last", expected, state.last)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import itertools
 import json
 import os
 import socket
@@ -18,8 +19,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.staging import current_staging
+from shiftmetrics.decisions.monitor.history import MOST_SHOWN, CountedBatch
 from shiftmetrics.decisions.monitor.monitor import MonitorResult
 from shiftmetrics.decisions.monitor.passport import BatchCounts, Count, Passport
 from shiftmetrics.decisions.monitor.records import canonical
@@ -108,7 +112,7 @@ class StateFile:
             )
         return state
 
-    def write(self, result: MonitorResult, before: MonitorState | None) -> MonitorState:
+    def write(self, result: MonitorResult, before: MonitorState | None) -> MonitorResult:
         """Add the batch to the history, then replace the state, last of all files of the command.
 
         Parameters
@@ -120,8 +124,8 @@ class StateFile:
 
         Returns
         -------
-        MonitorState
-            With the digest of its line in the history.
+        MonitorResult
+            With all batches of the history, and the digest of the last line in its state.
         """
         line = _line(result, before)
         state = replace(result.state, history=_digest(line))
@@ -136,7 +140,9 @@ class StateFile:
             staging.change(lambda: self._append(line), lambda: self._cut(length))
             with staging.as_last():
                 state.save(self.path)
-        return state
+        last = CountedBatch.of_line(json.loads(line))
+        batches = (*self.batches(before), last)[-MOST_SHOWN:]
+        return replace(result, state=state, batches=batches)
 
     def _cut(self, length: int | None) -> None:
         """Take the line of a batch that was not counted off the history; without a length there was none."""
@@ -182,17 +188,11 @@ class StateFile:
         state = self.read(passport)
         if state is None:
             raise ArgumentValueError("state", "an existing file", repr(str(self.path)))
-        lines = {_digest(line): line for line in self._lines()} if self.history.exists() else {}
-        entries: list[dict[str, Any]] = []
-        digest = state.history
-        while digest:
-            if digest not in lines:
-                expected = f"all {state.n_batches} batches in its history"
-                got = f"the last {len(entries)}"
-                raise ArgumentValueError("state", expected, got, verb="have")
-            entry = json.loads(lines[digest])
-            entries.append(entry)
-            digest = entry["previous"]
+        entries = list(self._entries(state))
+        if len(entries) < state.n_batches:
+            expected = f"all {state.n_batches} batches in its history"
+            got = f"the last {len(entries)}"
+            raise ArgumentValueError("state", expected, got, verb="have")
         again = MonitorState.start(passport)
         for entry in reversed(entries):
             for note in entry.get("acknowledged", ()):
@@ -202,6 +202,20 @@ class StateFile:
         if not again.equals(state):
             raise ArgumentValueError("state", "what its history gives", "other alarms or counts")
         return again
+
+    def batches(self, state: MonitorState | None) -> tuple[CountedBatch, ...]:
+        """Return the batches of the history that lead to a state, at most the last 500; the last one last."""
+        entries = itertools.islice(self._entries(state), MOST_SHOWN) if state is not None else ()
+        return tuple(CountedBatch.of_line(entry) for entry in entries)[::-1]
+
+    def _entries(self, state: MonitorState) -> Iterator[dict[str, Any]]:
+        """Yield the lines on the way from a state to its first batch, as far as the history has them."""
+        lines = {_digest(line): line for line in self._lines()} if self.history.exists() else {}
+        digest = state.history
+        while digest in lines:
+            entry = json.loads(lines[digest])
+            yield entry
+            digest = entry["previous"]
 
 
 def _line(result: MonitorResult, before: MonitorState | None) -> str:
@@ -219,6 +233,7 @@ def _line(result: MonitorResult, before: MonitorState | None) -> str:
             "rows": [[count.hits, count.n] for count in last.rows],
             "errors": [last.errors.hits, last.errors.n],
             "digest": int(state.seen[-1, 1]),
+            "columns": state.recent[-1].tolist() if len(state.recent) else [],
             "acknowledged": [each.note for each in state.acknowledged[known:]],
             "verdict": result.verdict,
             "raised": raised,
@@ -231,7 +246,8 @@ def _line(result: MonitorResult, before: MonitorState | None) -> str:
 def _counts(entry: Mapping[str, Any]) -> BatchCounts:
     """Return the counts of a line of the history."""
     rows = tuple(Count(hits, n) for hits, n in entry["rows"])
-    return BatchCounts(rows, Count(*entry["errors"]), digest=entry["digest"])
+    columns = np.array(entry.get("columns", ()), dtype=np.int64)
+    return BatchCounts(rows, Count(*entry["errors"]), digest=entry["digest"], columns=columns)
 
 
 def _digest(line: str) -> str:

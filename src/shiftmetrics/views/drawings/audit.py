@@ -7,16 +7,13 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics.decisions.audit.result import AuditResult
-from shiftmetrics.decisions.monitor.monitor import MonitorResult
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import (
-    BAD,
     MUTED,
     REFERENCE,
     TEST,
     THIRD,
     legend_beside_bars,
-    line_at,
     name_rows,
     new_axes,
     percent_axes,
@@ -27,9 +24,6 @@ _MOST_MODES = 3
 _MOST_COLUMNS = 10
 _MOST_TICKS = 6
 _SHORTEST_AXIS = 0.2
-_MOST_EVIDENCE = 2.0
-_KINDS = {"errors": "errors", "farther": "distance", "predicted": "confidence"}
-"""What the alarms whose names begin so are called beside a bar."""
 
 
 @drawing(AuditResult, kind="modes", default=True)
@@ -93,24 +87,4 @@ def draw_columns(result: AuditResult, ax: Any = None) -> Any:
     ax.set_xlim(0.0, min(1.0, max(_SHORTEST_AXIS, 1.1 * highest)))
     ax.set_xlabel("difference of the distributions, from 0 to 1")
     ax.set_title("Columns, the largest change first", loc="left")
-    return ax
-
-
-@drawing(MonitorResult, kind="alarms", default=True)
-def draw_alarms(result: MonitorResult, ax: Any = None) -> Any:
-    """Draw the highest evidence of each kind of alarm against the level at which it is raised."""
-    # The tests of one kind see one change: the one that shows it most stands for them.
-    highest: dict[str, float] = {}
-    for alarm in result.state.alarms:
-        kind = _KINDS[alarm.name.split()[0]]
-        highest[kind] = max(highest.get(kind, 0.0), 0.5 * alarm.alpha * alarm.highest)
-    ax = new_axes(ax, height=1.2 + 0.3 * max(len(highest), 1))
-    places = name_rows(ax, list(highest))
-    evidence = np.array(list(highest.values()))
-    colors = [BAD if each >= 1.0 else MUTED for each in evidence]
-    ax.barh(places, np.minimum(evidence, _MOST_EVIDENCE), color=colors, height=0.7)
-    line_at(ax, "x", 1.0, "alarm")
-    ax.set_xlim(0.0, _MOST_EVIDENCE)
-    ax.set_xlabel("highest evidence so far")
-    ax.set_title("Alarms", loc="left")
     return ax

@@ -1,4 +1,4 @@
-"""How an audit and a monitor are reported: the verdict, each new mode as a card, the columns, the evidence below."""
+"""How an audit is reported: the verdict, each new mode as a card, the columns, the evidence below."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 from shiftmetrics.decisions.audit.new_modes import TableMode
 from shiftmetrics.decisions.audit.result import AuditResult, p_words
-from shiftmetrics.decisions.monitor.monitor import MonitorResult
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
 from shiftmetrics.views.report.verdict import TONES, KeyFigure, Verdict, verdicts
 
@@ -125,49 +124,3 @@ def _column_lines(result: AuditResult) -> list[dict[str, Any]]:
         }
         for change in result.changes.columns[:MOST_COLUMNS]
     ]
-
-
-@verdicts(MonitorResult)
-def monitor_verdict(result: MonitorResult) -> Verdict:
-    """Return the alarms."""
-    state = result.state
-    figures = [
-        KeyFigure(
-            name="Batches", value=f"{state.n_batches:,}", meaning=f"{state.n_samples:,} samples"
-        )
-    ]
-    if state.errors is not None and state.errors.n_samples:
-        figures.append(
-            KeyFigure(
-                name="Errors",
-                value=percent(state.errors.rate),
-                meaning=f"the reference allows {percent(state.errors.allowed)}",
-            )
-        )
-    return Verdict(
-        word=result.verdict,
-        tone=TONES.get(result.verdict, "open"),
-        sentence=result.sentence,
-        steps=tuple(result.next_steps),
-        findings=tuple(note for note in result.notes() if note not in result.warnings),
-        figures=tuple(figures),
-        chart="alarms",
-    )
-
-
-@reports("audit", MonitorResult)
-def fill_monitor(entry: Entry) -> None:
-    """Show each alarm."""
-    result: MonitorResult = entry.result
-    entry.sentences += result.notes()
-    lines = [
-        {
-            "Alarm": alarm.name,
-            "Counted": Number(f"{alarm.n_hits:,} of {alarm.n_samples:,}"),
-            "Rate": percent(alarm.rate),
-            "Allowed": percent(alarm.allowed),
-            "Raised at batch": Number(str(alarm.raised_at or "–")),
-        }
-        for alarm in result.state.alarms
-    ]
-    entry.add_table(lines, "Alarms")

@@ -1,0 +1,218 @@
+"""What single columns of a reference look like, in a few cells each, and which of them moved under an alarm.
+
+An alarm counts samples that lie far from the reference; in which column, it does not say. So the passport
+keeps how many samples fall into a few cells of each column, and a batch is counted in the same cells. Nothing of this
+raises an alarm: it is asked once there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import format_number, format_percent
+from shiftmetrics.decisions.count_tables import holm, one_distribution, rare_together
+from shiftmetrics.tables.encoder import TableEncoder
+from shiftmetrics.tables.encoder.categories import level_counts
+from shiftmetrics.tables.encoder.parts import to_numbers
+from shiftmetrics.tables.encoder.roles import Column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_EDGES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+"""Quantiles of a column of numbers between which samples are counted."""
+_MOST_LEVELS = 12
+"""Levels of a category that have a cell, the most frequent first."""
+_MOST_COLUMNS = 200
+"""Columns that are profiled: with them the passport stays below 100 kB."""
+_WINDOWS = (1, 2, 4, 8)
+"""Numbers of last batches that are compared with the reference: nobody knows since when a column has moved."""
+MOST_RECENT = max(_WINDOWS)
+_LEVEL = 0.01
+"""Level at which columns are said to have moved, all columns and windows together."""
+_LEAST_APART = 0.02
+"""Least change of a fraction that is told: of a million samples, any."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ColumnProfile(Record):
+    """How many samples of the reference fall into each cell of one column.
+
+    Attributes
+    ----------
+    column : str or int
+        Its name.
+    edges : array of shape (n_edges,)
+        Of numbers: a cell holds those above one edge and at most the next.
+    levels : tuple of str
+        Of a category: its most frequent levels.
+    counts : array of int of shape (n_cells,)
+        Samples of the reference in each cell: between edges or of each level; of a category, of all other levels; at
+        last those that are missing.
+    """
+
+    column: Any
+    edges: FloatArray
+    levels: tuple[str, ...]
+    counts: IntArray
+
+    @classmethod
+    def fit(cls, column: Column, values: pd.Series) -> ColumnProfile:
+        """Choose the cells of a column of the reference, and count it in them."""
+        edges = np.zeros(0)
+        levels: tuple[str, ...] = ()
+        if column.role == "category":
+            names = [name for name in level_counts(values).index if name != "missing"]
+            levels = tuple(names[:_MOST_LEVELS])
+        else:
+            numbers = to_numbers(values)
+            known = numbers[np.isfinite(numbers)]
+            if len(known):
+                # Rounded, for a small file: what is counted is counted by the rounded edges, there and here.
+                found = np.quantile(known, _EDGES)
+                edges = np.unique([float(f"{edge:.4g}") for edge in found.tolist()])
+        empty = cls(
+            column=column.name, edges=edges, levels=levels, counts=np.zeros(0, dtype=np.int64)
+        )
+        return cls(column=column.name, edges=edges, levels=levels, counts=empty.count(values))
+
+    def count(self, values: pd.Series) -> IntArray:
+        """Count the cells of a column of a batch."""
+        if self.levels:
+            found = level_counts(values)
+            own = [int(found.get(level, 0)) for level in self.levels]
+            n_missing = int(found.get("missing", 0))
+            cells = [*own, len(values) - sum(own) - n_missing, n_missing]
+            return np.array(cells, dtype=np.int64)
+        numbers = to_numbers(values)
+        is_known = np.isfinite(numbers)
+        places = np.searchsorted(self.edges, numbers[is_known], side="left")
+        inside = np.bincount(places, minlength=len(self.edges) + 1)
+        return np.append(inside, len(numbers) - is_known.sum()).astype(np.int64)
+
+    def moved(self, counts: IntArray) -> tuple[str, int, int] | None:
+        """Return the part of the column that has grown most, in words, with its count before and now."""
+        n_before, n_now = int(self.counts.sum()), int(counts.sum())
+        grown = [
+            (now / n_now - before / n_before, words, before, now)
+            for words, before, now in self._parts(counts)
+        ]
+        apart, words, before, now = max(grown)
+        return (words, before, now) if apart >= _LEAST_APART else None
+
+    def _parts(self, counts: IntArray) -> list[tuple[str, int, int]]:
+        """Return parts of the column that have a short name: levels, or all below or above an edge."""
+        rows = [self.counts.tolist(), counts.tolist()]
+        parts = [(f"{self.column} missing", rows[0][-1], rows[1][-1])]
+        if self.levels:
+            names = [*(f"{self.column} = {level}" for level in self.levels)]
+            names.append(f"other levels of {self.column}")
+            return parts + list(zip(names, rows[0], rows[1], strict=False))
+        for place, edge in enumerate(self.edges.tolist(), start=1):
+            below = [sum(row[:place]) for row in rows]
+            above = [sum(row[place:-1]) for row in rows]
+            parts.append((f"{self.column} at most {format_number(edge)}", below[0], below[1]))
+            parts.append((f"{self.column} above {format_number(edge)}", above[0], above[1]))
+        return parts
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ColumnMove(Record):
+    """A part of one column that is more frequent in the last batches than in the reference.
+
+    Attributes
+    ----------
+    rule : str
+        Which samples, such as "temp at most 41".
+    n_batches : int
+        How many of the last batches show it most.
+    now, before : tuple of two int
+        Samples of the rule, and all, of these batches and of the reference.
+    p_value : float
+        Of "the column is distributed as in the reference", adjusted for all columns and for the choice of batches.
+    """
+
+    rule: str
+    n_batches: int
+    now: tuple[int, int]
+    before: tuple[int, int]
+    p_value: float
+
+    @property
+    def text(self) -> str:
+        """The rule and its fractions, in words."""
+        now, before = (format_percent(hits / n) for hits, n in (self.now, self.before))
+        batches = "this batch" if self.n_batches == 1 else f"the last {self.n_batches} batches"
+        return f"{self.rule} in {now} of {batches}, was {before}"
+
+
+def profiles_of(encoder: TableEncoder, frame: pd.DataFrame) -> tuple[ColumnProfile, ...]:
+    """Profile the columns of a reference that are watched and are numbers or categories."""
+    names = [part.name for part in encoder.parts]
+    watched = [
+        column
+        for column in encoder.columns
+        if column.role in ("number", "category") and column.name in names
+    ]
+    return tuple(
+        ColumnProfile.fit(column, frame[column.name]) for column in watched[:_MOST_COLUMNS]
+    )
+
+
+def add_recent(recent: IntArray, counts: IntArray) -> IntArray:
+    """Return the cells of the last batches after one more; a batch that was not counted in them is left out."""
+    if not counts.size:
+        return recent
+    before = recent if recent.size else np.zeros((0, len(counts)), dtype=np.int64)
+    return np.vstack([before, counts])[-MOST_RECENT:].astype(np.int64)
+
+
+def moved_columns(profiles: Sequence[ColumnProfile], recent: IntArray) -> tuple[ColumnMove, ...]:
+    """Return the columns that moved in the last batches, the clearest first.
+
+    Parameters
+    ----------
+    profiles : sequence of ColumnProfile
+        Those of the passport.
+    recent : array of int of shape (n_batches, n_cells)
+        The cells of all profiles, one after the other, for each of the last batches; the last one last.
+    """
+    if not recent.size:
+        return ()
+    ends = np.cumsum([len(profile.counts) for profile in profiles])
+    windows = [window for window in _WINDOWS if window <= len(recent)]
+    asked = [(profile, window) for profile in range(len(profiles)) for window in windows]
+    counts = [
+        recent[-window:, ends[place] - len(profiles[place].counts) : ends[place]].sum(axis=0)
+        for place, window in asked
+    ]
+    p_values = holm(
+        np.array(
+            [
+                one_distribution(rare_together(np.stack([profiles[place].counts, own])))
+                for (place, _), own in zip(asked, counts, strict=True)
+            ]
+        )
+    )
+    best: dict[int, ColumnMove] = {}
+    for number in np.argsort(p_values, kind="stable").tolist():
+        place, window = asked[number]
+        profile, own = profiles[place], counts[number]
+        found = profile.moved(own)
+        if p_values[number] > _LEVEL or place in best or found is None:
+            continue
+        rule, before, now = found
+        best[place] = ColumnMove(
+            rule=rule,
+            n_batches=window,
+            now=(now, int(own.sum())),
+            before=(before, int(profile.counts.sum())),
+            p_value=float(p_values[number]),
+        )
+    return tuple(best.values())

@@ -1,0 +1,58 @@
+"""The batches that a monitor has counted, as its history keeps them, for a page that shows them all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shiftmetrics._core.record import Record
+from shiftmetrics.decisions.monitor.passport import Count
+
+MOST_SHOWN = 500
+"""Last batches that a result holds; the file of the history holds all."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CountedBatch(Record):
+    """One batch as it was counted.
+
+    Attributes
+    ----------
+    number : int
+        1 for the first batch.
+    time : str
+        When it was counted, in ISO 8601 and UTC.
+    rows : tuple of Count
+        Of each test of the samples, in the order of the passport.
+    errors : Count
+        Of labelled errors.
+    verdict : str
+        What the monitor said after it.
+    acknowledged : tuple of str
+        The notes with which alarms were started again before it.
+    """
+
+    number: int
+    time: str
+    rows: tuple[Count, ...]
+    errors: Count
+    verdict: str
+    acknowledged: tuple[str, ...] = ()
+
+    @classmethod
+    def of_line(cls, entry: Mapping[str, Any]) -> CountedBatch:
+        """Return the batch of a line of the history."""
+        return cls(
+            number=entry["sequence"],
+            time=entry["time"],
+            rows=tuple(Count(hits, n) for hits, n in entry["rows"]),
+            errors=Count(*entry["errors"]),
+            verdict=entry["verdict"],
+            acknowledged=tuple(entry.get("acknowledged", ())),
+        )
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples it has; without tests of the samples, how many labels."""
+        return max([count.n for count in self.rows], default=self.errors.n)

@@ -1,0 +1,103 @@
+"""How a monitor is reported: its verdict, each alarm, the columns that moved, and every batch so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shiftmetrics.decisions.audit.result import p_words
+from shiftmetrics.decisions.monitor.column_profiles import ColumnMove
+from shiftmetrics.decisions.monitor.history import CountedBatch
+from shiftmetrics.decisions.monitor.monitor import MonitorResult
+from shiftmetrics.views.report.parts import Entry, Number, percent, reports
+from shiftmetrics.views.report.verdict import TONES, KeyFigure, Verdict, verdicts
+
+_MOST_BATCHES = 100
+"""Batches that the page lists."""
+
+
+@verdicts(MonitorResult)
+def monitor_verdict(result: MonitorResult) -> Verdict:
+    """Return the alarms."""
+    state = result.state
+    figures = [
+        KeyFigure(
+            name="Batches", value=f"{state.n_batches:,}", meaning=f"{state.n_samples:,} samples"
+        )
+    ]
+    if state.errors is not None and state.errors.n_samples:
+        figures.append(
+            KeyFigure(
+                name="Errors",
+                value=percent(state.errors.rate),
+                meaning=f"the reference allows {percent(state.errors.allowed)}",
+            )
+        )
+    if result.moved:
+        move = result.moved[0]
+        before = f"was {percent(move.before[0] / move.before[1])}"
+        figures.append(
+            KeyFigure(name=move.rule, value=percent(move.now[0] / move.now[1]), meaning=before)
+        )
+    return Verdict(
+        word=result.verdict,
+        tone=TONES.get(result.verdict, "open"),
+        sentence=result.sentence,
+        steps=tuple(result.next_steps),
+        findings=tuple(note for note in result.notes() if note not in result.warnings),
+        figures=tuple(figures),
+        chart="batches" if len(result.batches) > 1 else "alarms",
+    )
+
+
+@reports("audit", MonitorResult)
+def fill_monitor(entry: Entry) -> None:
+    """Show each alarm."""
+    result: MonitorResult = entry.result
+    entry.sentences += result.notes()
+    lines = [
+        {
+            "Alarm": alarm.name,
+            "Counted": Number(f"{alarm.n_hits:,} of {alarm.n_samples:,}"),
+            "Rate": percent(alarm.rate),
+            "Allowed": percent(alarm.allowed),
+            "Raised at batch": Number(str(alarm.raised_at or "–")),
+        }
+        for alarm in result.state.alarms
+    ]
+    entry.add_table(lines, "Alarms")
+    entry.add_table([_move_line(move) for move in result.moved], "Columns that moved")
+    shown = result.batches[-_MOST_BATCHES:][::-1]
+    caption = "Batches, the last one first"
+    if len(shown) < result.state.n_batches:
+        caption = f"The last {len(shown)} of {result.state.n_batches:,} batches"
+    entry.add_table([_batch_line(result, batch) for batch in shown], caption)
+
+
+def _move_line(move: ColumnMove) -> dict[str, Any]:
+    """Return a column that moved, with its counts."""
+    return {
+        "Samples": move.rule,
+        "Last batches": Number(str(move.n_batches)),
+        "Now": Number(f"{move.now[0]:,} of {move.now[1]:,}"),
+        "Reference": Number(f"{move.before[0]:,} of {move.before[1]:,}"),
+        "p": Number(p_words(move.p_value).removeprefix("p = ").removeprefix("p ")),
+    }
+
+
+def _batch_line(result: MonitorResult, batch: CountedBatch) -> dict[str, Any]:
+    """Return one batch: what was counted in it, what was said after it, and what was acknowledged before."""
+    line: dict[str, Any] = {
+        "Batch": Number(str(batch.number)),
+        "Counted": batch.time[:16].replace("T", " "),
+        "Samples": Number(f"{batch.n_samples:,}"),
+    }
+    if result.state.errors is not None:
+        line["Errors"] = Number(f"{batch.errors.hits:,} of {batch.errors.n:,}")
+    place, alarm = result.clearest_alarm()
+    if place is not None and alarm is not None:
+        line[alarm.name.capitalize()] = Number(f"{batch.rows[place].hits:,}")
+    said = batch.verdict
+    if batch.acknowledged:
+        said = f"{said}; acknowledged before it: {'; '.join(batch.acknowledged)}"
+    line["Said"] = said
+    return line
