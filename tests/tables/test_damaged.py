@@ -30,6 +30,7 @@ from shiftmetrics.tables.content import ReadOptions, UnreadableError
 from shiftmetrics.tables.register import read_file
 from table_examples import WRITERS, is_installed, write_example
 from token_examples import TinyModel, generated_line, given_line, token_log
+from tool_logs import WRITERS as TOOLS
 
 FORM = re.compile(r"OLD must be .+, got .+\.(\s.+\.)?", re.DOTALL)
 FOREIGN = re.compile(
@@ -121,6 +122,16 @@ LOGS = (
 def test_damaged_logs_are_read_or_refused_in_our_words(suffix, tmp_path):
     data = log_examples(tmp_path)[suffix]
     chance = random.Random(suffix)
+    found = Counter(read_damaged(damage(data, chance), suffix, tmp_path) for _ in range(60))
+    assert found.total() == 60
+    assert read_damaged(data, suffix, tmp_path) == "read"
+
+
+@pytest.mark.parametrize("tool", [name for name in TOOLS if name != "lighteval"])
+def test_damaged_logs_of_further_tools_are_read_or_refused_in_our_words(tool, tmp_path):
+    write, _, suffix = TOOLS[tool]
+    data = write([0.0, 1.0, 0.0, 1.0])
+    chance = random.Random(tool)
     found = Counter(read_damaged(damage(data, chance), suffix, tmp_path) for _ in range(60))
     assert found.total() == 60
     assert read_damaged(data, suffix, tmp_path) == "read"

@@ -22,8 +22,11 @@ from shiftmetrics.tables.readers import (
     arrays,
     arrow,
     escaped,
+    evaluation_lines,
+    evaluation_objects,
     inspect_ai,
     json,
+    lighteval,
     lm_eval,
     packed,
     printed,
@@ -41,6 +44,7 @@ from shiftmetrics.tables.readers.strangers import refuse_strangers
 Found = TypeVar("Found")
 
 READERS: list[Reader] = [
+    lighteval.READER,
     *arrow.READERS,
     *arrays.READERS,
     workbook.READER,
@@ -50,6 +54,8 @@ READERS: list[Reader] = [
     arff.READER,
     lm_eval.READER,
     *promptfoo.READERS,
+    *evaluation_objects.READERS,
+    *evaluation_lines.READERS,
     token_logs.READER,
     *printed.READERS,
     r_print.READER,

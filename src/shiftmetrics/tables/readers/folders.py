@@ -12,7 +12,8 @@ from urllib.parse import unquote
 
 from shiftmetrics.tables.cells import INDEX, Cells
 from shiftmetrics.tables.content import Content, ReadOptions, UnreadableError
-from shiftmetrics.tables.logs import joined_logs
+from shiftmetrics.tables.logs import TASK, LogCells, joined_logs
+from shiftmetrics.tables.readers import evaluation_lines, evaluation_objects, lighteval
 from shiftmetrics.tables.readers.lm_eval import is_sample_log, read_sample_log
 from shiftmetrics.tables.readers.names import checked_names
 from shiftmetrics.tables.readers.packed import READERS as PACKED
@@ -33,6 +34,9 @@ TABLES = (
 
 MOST_ENTRIES = 100_000
 """Files and folders within a folder."""
+
+LOGS = (lighteval.READER, *evaluation_objects.READERS, *evaluation_lines.READERS)
+"""Logs of which a folder holds one for each task, besides those of lm-evaluation-harness."""
 
 _PARTITION = re.compile(r"([^=]+)=(.*)")
 
@@ -118,6 +122,9 @@ def read_parts(parts: list[Content], name: str, read: Callable[[Content], Cells]
     if all(is_sample_log(part) for part in parts):
         # a file for each task, whose name alone says which
         return joined_logs([read_sample_log(part) for part in parts], name)
+    logs = _read_logs(parts)
+    if logs is not None:
+        return joined_logs(logs, name)
     if (
         all(is_text(part) and not getattr(part, "partition", {}) for part in parts)
         and len(parts) > 1
@@ -133,6 +140,22 @@ def read_parts(parts: list[Content], name: str, read: Callable[[Content], Cells]
                 "Name one file, or a pattern of those that belong together.",
             )
     return _joined(tables, name, first)
+
+
+def _read_logs(parts: list[Content]) -> list[LogCells] | None:
+    """Return the logs of one tool, the name of each file as its task where it names none; None for other files."""
+    reader = next((one for one in LOGS if one.tells(parts[0])), None)
+    if reader is None or reader.read is None or not all(map(reader.tells, parts)):
+        return None
+    logs = []
+    for part in parts:
+        log = reader.read(part)
+        assert isinstance(log, LogCells)
+        if not log.frame[TASK].any():
+            task = part.name.partition(".")[0]
+            log = dataclasses.replace(log, table=log.frame.assign(**{TASK: task}))
+        logs.append(log)
+    return logs
 
 
 def _joined_text(parts: list[Content], name: str) -> Content:
