@@ -53,7 +53,7 @@ def test_terms_are_looked_up_by_their_bins() -> None:
 def test_others_are_none() -> None:
     assert read_interpret(machine(link_="cloglog")) is None
     assert read_interpret(machine(feature_types_in_=["continuous", "nominal"])) is None
-    large = [np.zeros(6), np.zeros(5), np.zeros((80, 80))]
+    large = [np.zeros(6), np.zeros(5), np.zeros((300, 300))]
     assert read_interpret(machine(term_scores_=large)) is None
 
 

@@ -14,7 +14,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, PowerTransformer, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, PowerTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from rows_with_holes import assert_reached
@@ -136,3 +136,32 @@ def test_a_power_that_numbers_below_0_do_not_have() -> None:
     assert result.kind == "exact"
     changed = np.asarray(result.plan.distances)[:80] > 0.0
     assert (model.predict(result.changed_rows()) != y)[changed].all()
+
+
+def test_a_zero_that_a_sparse_step_leaves_out_is_missing_for_xgboost() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(3)
+    n = 160
+    X = pd.DataFrame({"a": rng.normal(size=n).round(3), "b": rng.choice(["x", "y"], n)})
+    X.loc[rng.random(n) < 0.3, "a"] = 0.0
+    y = ((X["a"] == 0.0) | ((X["a"] > 1.0) & (X["b"] == "x"))).to_numpy().astype(int)
+    encode = make_column_transformer(
+        (MaxAbsScaler(), ["a"]), (OneHotEncoder(), ["b"]), sparse_threshold=1.0
+    )
+    model = make_pipeline(encode, xgboost.XGBClassifier(n_estimators=6, max_depth=3, n_jobs=1))
+    model.fit(X, y)
+    # No row that is kept holds a zero: nothing but the kind of step says that one is different.
+    kept = (X["a"] != 0.0).to_numpy()
+    X = X[kept].reset_index(drop=True)
+    y = y[kept]
+    only = Perturbation(features=["a"])
+    result = model_stability(model, X, y, 0.6, resampling=None, perturbation=only)
+    assert (result.search.route, result.kind) == ("ensemble", "exact")
+    at_zero = model.predict(X.assign(a=0.0)) != y
+    apart = X["a"].abs().to_numpy() / X["a"].std(ddof=0)
+    distances = np.asarray(result.loss.distances)
+    assert at_zero.sum() > len(y) / 2
+    assert (distances[at_zero] <= apart[at_zero] + 1e-12).all()
+    changed = np.asarray(result.plan.distances)[: len(y)] > 0.0
+    wrong = model.predict(result.changed_rows())[: len(y)] != y
+    assert wrong[changed].all()

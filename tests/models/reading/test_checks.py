@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from shiftmetrics import feature_stability, model_stability
 from shiftmetrics.models import Decision, Perturbation, Search
+from shiftmetrics.models.reading.checks import columns_of
 
 QUIET = Search(progress=False)
 
@@ -135,3 +136,24 @@ def test_a_predicted_probability_decides_from_a_half_on() -> None:
     assert found.value == same.value
     assert found.base_risk == np.mean((rows[:, 0] > 0.0) != y)
     assert any("probability" in text for text in found.warnings)
+
+
+def test_a_column_of_probabilities_is_read_as_they_are_in_a_vector() -> None:
+    class AsColumn(Fitted):
+        def predict(self, X: Any) -> np.ndarray:
+            return super().predict(X)[:, None]
+
+    rows = np.random.default_rng(0).normal(size=(50, 2))
+    y = (rows[:, 0] > 0.2).astype(int)
+    search = Search(n_queries=60, progress=False)
+    found = model_stability(AsColumn(), rows, y, 0.5, resampling=None, computing=search)
+    same = model_stability(Fitted(), rows, y, 0.5, resampling=None, computing=search)
+    assert found.value == same.value
+
+
+def test_a_model_that_says_it_has_no_columns_takes_those_of_the_table() -> None:
+    class Loaded(Fitted):
+        n_features_in_ = 0
+
+    rows = np.random.default_rng(0).normal(size=(50, 2))
+    np.testing.assert_array_equal(columns_of(Loaded(), rows), rows)

@@ -28,10 +28,15 @@ from shiftmetrics.models.forests.pipeline_edges import (
 from shiftmetrics.models.forests.reading import category_codes, forest_of
 from shiftmetrics.models.reading.estimators import last_step, steps_of
 from shiftmetrics.models.reading.model import ModelProblem
-from shiftmetrics.models.reading.outputs import matrix_of
+from shiftmetrics.models.reading.outputs import matrix_of, matrix_with_gaps
 from shiftmetrics.models.reading.pieces import Turn
 from shiftmetrics.models.reading.rules import Cut
-from shiftmetrics.models.reading.steps import is_monotone, needs_range, turns_before
+from shiftmetrics.models.reading.steps import (
+    absent_are_missing,
+    is_monotone,
+    needs_range,
+    turns_before,
+)
 
 _PROBES = 12
 _MOST_PIECES = 2000  # cells of numbers in no order, which take more time than others
@@ -90,6 +95,9 @@ def _encoder(problem: ModelProblem) -> Encode | None:
     if not steps and to_codes is None and only_numbers:
         return None
     before = list(steps_of(model))
+    as_matrix = matrix_of
+    if absent_are_missing(problem):
+        as_matrix = matrix_with_gaps
     # Where a logarithm is taken no number goes below those of the rows, nor does the search for edges.
     lowest = None
     if needs_range(model):
@@ -104,7 +112,7 @@ def _encoder(problem: ModelProblem) -> Encode | None:
             rows = step.transform(rows)
         if to_codes is not None:
             rows = to_codes(rows)
-        return matrix_of(rows)
+        return as_matrix(rows)
 
     return encode
 

@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics.models.forests.forest import Forest
-from shiftmetrics.models.reading.estimators import known_categories, splits_categories
+from shiftmetrics.models.reading.estimators import (
+    is_of_xgboost,
+    known_categories,
+    splits_categories,
+)
 
 
 def forest_of(model: Any) -> Forest | None:
@@ -43,7 +47,7 @@ def forest_of(model: Any) -> Forest | None:
         if committee is not None:
             return committee
     libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
-    if "xgboost" in libraries and hasattr(model, "get_booster"):
+    if is_of_xgboost(model):
         from shiftmetrics.models.forests.from_xgboost import read_xgboost as read
     elif hasattr(model, "booster_"):
         from shiftmetrics.models.forests.from_lightgbm import read_lightgbm as read

@@ -65,7 +65,8 @@ def columns_of(model: Any, X: Any) -> Any:
         if names == columns:
             return X
         return X[names]
-    n_features = getattr(model, "n_features_in_", None)
+    # Models of CatBoost that were loaded from a file say 0.
+    n_features = getattr(model, "n_features_in_", None) or None
     try:
         shape = np.shape(X)
     except ValueError as error:  # rows of different lengths
@@ -343,7 +344,9 @@ def decides_by_probability(rule: Decision, y: Any, table: CodedTable) -> bool:
         return False
     with asking(model):
         predicted = np.asarray(model.predict(table.decode(table.codes)))
-    if predicted.dtype.kind != "f" or predicted.shape != (len(table.codes),):
+    # One a row, or a column of them, as networks of Keras return.
+    is_vector = predicted.shape in ((len(table.codes),), (len(table.codes), 1))
+    if predicted.dtype.kind != "f" or not is_vector:
         return False
     inside = (predicted >= 0.0) & (predicted <= 1.0)
     whole = predicted == np.rint(predicted)

@@ -42,6 +42,12 @@ def is_of_sklearn(model: Any) -> bool:
     return type(model).__module__.startswith("sklearn.")
 
 
+def is_of_xgboost(model: Any) -> bool:
+    """Return True if a model is a scikit-learn wrapper of XGBoost, or derived from one."""
+    libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
+    return "xgboost" in libraries and hasattr(model, "get_booster")
+
+
 def is_sampler(step: Any) -> bool:
     """Return True if a step resamples the rows of training alone, so that predictions pass it over."""
     return hasattr(step, "fit_resample") and not hasattr(step, "transform")

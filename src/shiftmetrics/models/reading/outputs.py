@@ -119,6 +119,14 @@ def matrix_of(rows: Any) -> FloatArray:
     return np.asarray(rows, dtype=np.float64)
 
 
+def matrix_with_gaps(rows: Any) -> FloatArray:
+    """Return a sparse matrix as one of float64, with NaN in the cells that it does not keep."""
+    kept = rows.tocoo()
+    matrix = np.full(kept.shape, np.nan)
+    matrix[kept.row, kept.col] = kept.data
+    return matrix
+
+
 def predicted_labels(model: Any, X: Any) -> npt.NDArray[Any]:
     """Return the predicted label of each row, of shape (n,).
 

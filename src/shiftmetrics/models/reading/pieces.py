@@ -65,6 +65,11 @@ def _of_missing_mark(step: Any, n_columns: int) -> list[list[float]] | None:
     mark = step.missing_values
     if not isinstance(mark, int | float | np.number) or np.isnan(mark):
         return None
+    return [around(float(mark))] * n_columns
+
+
+def around(mark: float) -> list[float]:
+    """Return the numbers before a mark and the mark itself, as columns of any width hold it."""
     # Columns in fewer bits hold the number that is nearest to it.
     turns: set[float] = set()
     for dtype in (np.float64, np.float32, np.float16):
@@ -72,7 +77,7 @@ def _of_missing_mark(step: Any, n_columns: int) -> list[list[float]] | None:
             held = np.array([mark], dtype=dtype).astype(np.float64)
         turns.update(_below(held))
         turns.update(held.tolist())
-    return [sorted(turns)] * n_columns
+    return sorted(turns)
 
 
 def _of_function(step: Any, n_columns: int) -> list[list[float]] | None:

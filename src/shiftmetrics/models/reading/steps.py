@@ -15,9 +15,14 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics.models.reading.estimators import is_sampler
+from shiftmetrics.models.reading.estimators import (
+    is_of_xgboost,
+    is_sampler,
+    last_step,
+    steps_of,
+)
 from shiftmetrics.models.reading.model import ModelProblem
-from shiftmetrics.models.reading.pieces import Before, Turn, turns_of
+from shiftmetrics.models.reading.pieces import Before, Turn, around, turns_of
 from shiftmetrics.models.reading.step_forms import (
     REGISTER,
     RISING_IN_RANGE,
@@ -92,11 +97,30 @@ def _forms_before(problem: ModelProblem) -> Forms | str:
             forms = _after(step, forms, before)
             before = _then(before, step)
         _check_width(model, forms)
+        if absent_are_missing(problem):
+            # Where a number becomes 0, its cell is not kept: that alone is missing.
+            turns = [around(0.0)] * len(forms)
+            forms = _in_pieces(model.steps[-1][1], forms, turns, before)
     except UnknownForm as unknown:
         return str(unknown)
     if needs_range(model) and not _stays_in_range(problem):
         return "A logarithm or root may be taken outside the range of the data."
     return forms
+
+
+def absent_are_missing(problem: ModelProblem) -> bool:
+    """Return True if a model takes cells that a sparse matrix does not keep, such as those of 0, as missing."""
+    return problem.once("absent", _absent_are_missing)
+
+
+def _absent_are_missing(problem: ModelProblem) -> bool:
+    model = problem.model
+    if not hasattr(model, "steps") or not is_of_xgboost(last_step(model)):
+        return False
+    rows = problem.table.decode(problem.codes[:1])
+    for step in steps_of(model):
+        rows = step.transform(rows)
+    return hasattr(rows, "toarray")
 
 
 def _steps(pipeline: Any) -> list[Any]:
