@@ -49,7 +49,7 @@ def bombs(folder: Path, size: int) -> Iterator[Path]:
     path = folder / "rows.zip"
     with (
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
-        archive.open("b.csv", "w") as file,
+        archive.open("b.csv", "w", force_zip64=True) as file,
     ):
         fill(file, b"a,b\n", _ROWS, size)
     yield path
