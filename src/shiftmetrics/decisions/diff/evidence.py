@@ -89,12 +89,14 @@ def _kappa(first: IntArray, second: IntArray, n_classes: int) -> float | None:
     return cohen_kappa(agreeing, by_chance)
 
 
-def _blocks(pair: ClassPair, rows: IntArray) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-    """Yield the probabilities of both models, block by block."""
-    for block in row_blocks(len(rows), 16 * len(pair.classes)):
-        old = pair.probabilities(pair.old, rows[block])
-        new = pair.probabilities(pair.new, rows[block])
-        yield block, old, new
+def _blocks(
+    pair: ClassPair, rows: IntArray | None = None
+) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+    """Yield the probabilities of both models in some rows, or in all of them, block by block."""
+    n_rows = len(pair.labels) if rows is None else len(rows)
+    for block in row_blocks(n_rows, 16 * len(pair.classes)):
+        own = block if rows is None else rows[block]
+        yield block, pair.probabilities(pair.old, own), pair.probabilities(pair.new, own)
 
 
 def _agreement(pair: ClassPair) -> tuple[float, float]:
@@ -129,7 +131,7 @@ def _calibration(pair: ClassPair) -> tuple[QualityMeasure, ...]:
     differences = np.empty((2, n))
     largest = np.zeros(2)
     # A block at a time: the probabilities of all rows would fill the memory.
-    for block, old, new in _blocks(pair, np.arange(n)):
+    for block, old, new in _blocks(pair):
         truth = pair.labels[block]
         old_losses = _losses(old, truth)
         new_losses = _losses(new, truth)

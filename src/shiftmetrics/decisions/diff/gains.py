@@ -9,7 +9,6 @@ certain.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.exceptions import ArgumentTypeError
 from shiftmetrics._core.result import Interval
+from shiftmetrics._core.sums import exact_sum
 from shiftmetrics._core.validation import check_keys, check_number
 from shiftmetrics.decisions.labelling.anytime import (
     mean_sequence,
@@ -178,8 +178,8 @@ def _scale(largest: FloatArray) -> float:
 def _certain(low: FloatArray, high: FloatArray) -> Interval:
     """Return limits of a mean from those of each row; sums are exact, and no zero is negative."""
     return Interval(
-        low=math.fsum(low) / len(low) + 0.0,
-        high=math.fsum(high) / len(high) + 0.0,
+        low=exact_sum(low) / len(low) + 0.0,
+        high=exact_sum(high) / len(high) + 0.0,
         confidence_level=1.0,
         method="certain",
     )

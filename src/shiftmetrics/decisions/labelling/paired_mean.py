@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.result import Interval
+from shiftmetrics._core.sums import exact_sum
 from shiftmetrics.decisions.labelling.paired import FUTURE
 
 
@@ -108,12 +109,13 @@ def mean_with_one_more(
     # Two clusters of the mean size are added: their sums are +largest and -largest times the size.
     size = n / n_clusters
     n_with_both = n + 2.0 * size
-    mean = math.fsum(sums) / n_with_both
-    squares = math.fsum((sums - mean * sizes) ** 2)
+    mean = exact_sum(sums) / n_with_both
+    centred = sums - mean * sizes
+    squares = exact_sum(centred**2)
     squares += ((largest - mean) * size) ** 2 + ((largest + mean) * size) ** 2
     # The variance of a total of G + 2 clusters, with Student's freedom of those that were seen.
     error = math.sqrt((n_clusters + 2.0) / (n_clusters + 1.0) * squares) / n_with_both
-    cubes = math.fsum((sums - mean * sizes) ** 3)
+    cubes = exact_sum(centred**3)
     cubes += ((largest - mean) * size) ** 3 - ((largest + mean) * size) ** 3
     skewness = cubes / squares**1.5 if squares > 0.0 else 0.0
     return PairedMean(mean=mean, error=error, freedom=n_clusters - 1.0, skewness=skewness)
