@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import LARGEST_EXACT
+from shiftmetrics.tables.stored_words import StoredWords, factorized_strings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,8 +61,6 @@ class ColumnCells:
         self.where = where
         self.values = values
         self.type = _type_of(values, is_written, has_levels)
-        # The distinct words as pandas stores them, where the column is of strings alone.
-        self._strings: Any = None
 
     @property
     def is_words(self) -> bool:
@@ -68,7 +68,7 @@ class ColumnCells:
         return self.type in ("written", "string", "level")
 
     @cached_property
-    def _factorized(self) -> tuple[npt.NDArray[Any], list[str]]:
+    def _factorized(self) -> tuple[npt.NDArray[Any], Sequence[str]]:
         import pandas as pd
 
         values = self.values
@@ -76,8 +76,9 @@ class ColumnCells:
             values = as_words(values)
         elif isinstance(values.dtype, pd.StringDtype):
             # Strings alone: nothing need become an object to be told from another.
-            codes, self._strings = pd.factorize(values)
-            return codes, np.asarray(self._strings, dtype=object).tolist()
+            codes, strings = factorized_strings(values)
+            words = StoredWords(strings)
+            return codes, words if len(words) > _SEEN else list(words)
         elif values.dtype != object:
             values = values.astype(object)
         elif self.type == "written" and pd.api.types.infer_dtype(values, skipna=True) != "string":
@@ -88,13 +89,13 @@ class ColumnCells:
                     for value, gap in zip(values, values.isna(), strict=True)
                 ]
             )
-        codes, distinct = pd.factorize(values)
-        words = [word if isinstance(word, str) else word_of(word) for word in distinct]
-        if len(set(words)) < len(words):  # 7 and "7" are one word
-            order = {word: place for place, word in enumerate(dict.fromkeys(words))}
-            places = np.array([order[word] for word in words] + [-1])
+        codes, found = pd.factorize(values)
+        written = [word if isinstance(word, str) else word_of(word) for word in found]
+        if len(set(written)) < len(written):  # 7 and "7" are one word
+            order = {word: place for place, word in enumerate(dict.fromkeys(written))}
+            places = np.array([order[word] for word in written] + [-1])
             return places[codes], list(order)
-        return codes, words
+        return codes, written
 
     @property
     def codes(self) -> npt.NDArray[Any]:
@@ -102,7 +103,7 @@ class ColumnCells:
         return self._factorized[0]
 
     @property
-    def distinct(self) -> list[str]:
+    def distinct(self) -> Sequence[str]:
         """The distinct words."""
         return self._factorized[1]
 
@@ -115,11 +116,11 @@ class ColumnCells:
     def odd_places(self) -> list[int]:
         """Places of the distinct words that may be a gap or have blanks at their ends; all others are plain."""
         words = self.distinct
-        if self._strings is not None:
-            lengths = lengths_of(self._strings)
-            return np.flatnonzero(
-                (lengths <= _LONGEST_GAP) | have_ends(self._strings, _BLANKS)
-            ).tolist()
+        if isinstance(words, StoredWords):
+            lengths = lengths_of(words.strings)
+            is_odd = (lengths <= _LONGEST_GAP) | have_ends(words.strings, _BLANKS)
+            return np.flatnonzero(is_odd).tolist()
+        words = list(words)
         lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
         is_odd = lengths <= _LONGEST_GAP
         # A word without blanks comes back as itself, so that the lists are compared at once.
@@ -134,7 +135,7 @@ class ColumnCells:
         return [place for place in self.odd_places if is_gap_word(self.distinct[place])]
 
     @cached_property
-    def known(self) -> list[str]:
+    def known(self) -> Sequence[str]:
         """The distinct words that do not stand for a gap among numbers."""
         if not self._gap_places:
             return self.distinct
@@ -150,7 +151,9 @@ class ColumnCells:
     @property
     def has_gaps(self) -> bool:
         """True where a cell is missing as the format marks it."""
-        return bool((self.codes < 0).any()) or "" in self.distinct
+        # An empty word is an odd one.
+        is_written = any(not self.distinct[place] for place in self.odd_places)
+        return is_written or bool((self.codes < 0).any())
 
     @property
     def has_cells(self) -> bool:
@@ -251,7 +254,7 @@ def as_words(values: pd.Series) -> pd.Series:
 class WordList:
     """Distinct words, one a line, so that a form is looked for in all of them at once."""
 
-    def __init__(self, words: list[str]) -> None:
+    def __init__(self, words: Sequence[str]) -> None:
         self.words = words
         self.head = words[:_SEEN]
 

@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.ask import AmbiguousReadingError, PossibleReading, UnreadableTableError
 from shiftmetrics.tables.classes import are_places
@@ -136,10 +137,16 @@ def _remembered(roles: FoundRoles, place: int) -> tuple[str, ...]:
 
 def _check_scores(scores: FloatArray, names: Sequence[str], table: TableEvidence) -> None:
     """Refuse gaps and plus infinity; minus infinity is a probability of 0."""
-    bad = np.isnan(scores) | (scores == np.inf)
-    bad |= (scores == -np.inf).all(axis=1, keepdims=True)
-    if bad.any():
+    for block in row_blocks(len(scores), scores.itemsize * scores.shape[1]):
+        part = scores[block]
+        if np.isfinite(part).all():
+            continue
+        bad = np.isnan(part) | (part == np.inf)
+        bad |= (part == -np.inf).all(axis=1, keepdims=True)
+        if not bad.any():
+            continue
         row, column = np.argwhere(bad)[0]
+        row += block.start
         raise UnreadableTableError(
             f"{table.label} must have a finite number in each row of its scores, got {scores[row, column]:g} in the "
             f"column {names[column]!r}, row {row}. Drop these rows, or predict them again."
@@ -153,12 +160,17 @@ def _labelled(roles: FoundRoles, truth: Words | None) -> LabelledAnswers | None:
     if truth is None:
         return None
     known = ~np.asarray(pd.isna(truth))
-    largest = []
-    for place, names in enumerate(roles.scores):
-        if len(names) > 1:
-            largest.append(_places_of_largest(roles, place, names)[known])
+
+    def find_largest() -> list[IntArray]:
+        return [
+            _places_of_largest(roles, place, names)[known]
+            for place, names in enumerate(roles.scores)
+            if len(names) > 1
+        ]
+
     is_planned = roles.truth is not None and roles.truth.plan is not None
-    return LabelledAnswers(largest=largest, truth=truth[known], is_planned=is_planned)
+    labels = truth if known.all() else truth[known]
+    return LabelledAnswers(find_largest=find_largest, truth=labels, is_planned=is_planned)
 
 
 def _places_of_largest(roles: FoundRoles, place: int, names: Sequence[str]) -> IntArray:
@@ -304,7 +316,9 @@ def _classes_of_codes(roles: FoundRoles, truth: Words | None, known: set[str]) -
             places.append(np.array([-1 if word is None else int(word) for word in own]))
     n_codes = max(int(part.max(initial=0)) for part in places) + 1
     n_classes = max(n_codes, len(known))
-    labelled = LabelledAnswers(largest=[part[there] for part in places], truth=truth[there])
+    labelled = LabelledAnswers(
+        find_largest=lambda: [part[there] for part in places], truth=truth[there]
+    )
     columns = tuple(map(str, range(n_classes)))
     return names_of_columns(columns, known, labelled, roles.options, roles.tables[0].label)
 

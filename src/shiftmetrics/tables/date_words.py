@@ -92,15 +92,14 @@ class DateWords:
 
 def date_words(words: Sequence[str]) -> DateWords | None:
     """Return words as dates, or None where a word is none."""
-    words = list(words)
     lines = WordList(words)
     if not any(re.search(r"\d", word) for word in lines.head[:20]):
         return None
     if not all(_match(word) for word in lines.head):
         return None
     if lines.all_have(_FAST_ISO):
-        return _iso_dates(words)
-    return _dates_of_parts(words)
+        return _iso_dates(list(words))
+    return _dates_of_parts(list(words))
 
 
 def _match(word: str) -> re.Match[str] | None:

@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import LARGEST_EXACT, BoolArray, FloatArray, IntArray
+from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.tables.cell_words import have_ends, lengths_of
+from shiftmetrics.tables.stored_words import factorized_strings
 
 if TYPE_CHECKING:
     from shiftmetrics.tables.cells import Cells
@@ -70,20 +72,24 @@ class ColumnEvidence:
         """The cells as text: written text without blanks around it, whole numbers without a decimal point."""
         if self.plain_text is not None:
             codes, distinct = self.plain_text
-            return np.asarray(np.append(distinct, [None])[codes])
+            words = np.asarray(distinct, dtype=object)
+            # Of ids each string stands once, in its place.
+            if len(words) == len(codes):
+                return words
+            return np.append(words, [None])[codes]
         return cell_texts(self.raw)
 
     @cached_property
-    def plain_text(self) -> tuple[IntArray, Words] | None:
-        """Codes and distinct values of strings without blanks around them; None for all other columns."""
+    def plain_text(self) -> tuple[IntArray, Any] | None:
+        """Codes and distinct strings of a column without blanks around them; None for all other columns."""
         import pandas as pd
 
         if not isinstance(self.raw.dtype, pd.StringDtype):
             return None
-        codes, found = pd.factorize(self.raw)
+        codes, found = factorized_strings(self.raw)
         if (lengths_of(found) == 0).any() or have_ends(found, WHITESPACE).any():
             return None
-        return codes, np.asarray(found, dtype=object)
+        return codes, found
 
     @cached_property
     def is_missing(self) -> BoolArray:
@@ -215,8 +221,11 @@ class TableEvidence:
     def numeric(self, names: Sequence[str]) -> FloatArray:
         """Return some columns of numbers as one array of shape (n_rows, n_names)."""
         block = np.empty((self.n_rows, len(names)))
-        for place, name in enumerate(names):
-            block[:, place] = self.columns[name].numbers
+        columns = [self.columns[name].numbers for name in names]
+        # Some rows of all columns at a time: each row is written while it is in the cache.
+        for rows in row_blocks(self.n_rows, 16 * len(names)):
+            for place, column in enumerate(columns):
+                block[rows, place] = np.nan if column is None else column[rows]
         return block
 
 

@@ -62,6 +62,7 @@ def decide_kinds(
     decimal: str | None = None,
     date_order: DateOrder | None = None,
     known: Mapping[str, ColumnKind] | None = None,
+    as_stored: bool = False,
 ) -> TypedTables:
     """Return the tables with typed columns, each column of one kind in all of them.
 
@@ -75,6 +76,8 @@ def decide_kinds(
         What dates of three numbers have first, where their cells do not tell.
     known : mapping of str to ColumnKind, optional
         Kinds that other files have decided, as a passport keeps them; such columns are read by them.
+    as_stored : bool, default False
+        Whether strings that stay what they are may stay as pandas stores them, such as a million ids.
 
     Returns
     -------
@@ -114,7 +117,7 @@ def decide_kinds(
             found.clear()
     # 2. Words: their gaps, blanks and zeros.
     for name in words:
-        _finish_words(name, columns[name], marks, decided[name])
+        _finish_words(name, columns[name], marks, decided[name], as_stored)
     return _assembled(tables, columns, decided)
 
 
@@ -286,12 +289,14 @@ def _finish_words(
     of_name: Mapping[int, ColumnCells],
     marks: Mapping[int, set[str]],
     decision: _KindDecision,
+    as_stored: bool,
 ) -> None:
     """Return the words of one column in all files, with their gaps."""
     columns = list(of_name.values())
     if decision.spelling is not None:
         columns = [_respelled(column, decision.spelling) for column in columns]
-    found = common_levels(name, columns, [marks[place] for place in of_name])
+    own_marks = [marks[place] for place in of_name]
+    found = common_levels(name, columns, own_marks, as_stored=as_stored)
     decision.values = [_series(part) for part in found.values]
     decision.notes += found.notes
     if not decision.problem:

@@ -10,6 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, IntArray
 from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence
+from shiftmetrics.tables.stored_words import places_among
 
 MANY_IDS = 0.5
 """Fraction of distinct values from which rows that repeat an id are looked at as doubles."""
@@ -59,17 +60,42 @@ def joint_codes(columns: Sequence[Sequence[ColumnEvidence]]) -> list[IntArray]:
         # Numbers in all files are compared as numbers; else as text, so that 007 is not 7.
         if all(part.compares_as_number for part in parts):
             codes, distinct = pd.factorize(np.concatenate([part.numbers for part in parts]))
+            n_distinct = len(distinct)
         elif all(part.plain_text is not None for part in parts):
             # Strings as they are stored: none becomes an object.
-            codes, distinct = pd.factorize(pd.concat([part.raw for part in parts]))
+            codes, n_distinct = _joint_strings(parts)
         else:
             codes, distinct = pd.factorize(np.concatenate([part.words for part in parts]))
+            n_distinct = len(distinct)
         missing |= codes < 0
-        joint = joint * (len(distinct) + 1) + codes + 1
+        joint = joint * (n_distinct + 1) + codes + 1
     if len(columns[0]) > 1:
         joint, _ = pd.factorize(joint)
     joint[missing] = -1
     return np.split(joint, np.cumsum(lengths)[:-1])
+
+
+def _joint_strings(columns: Sequence[ColumnEvidence]) -> tuple[IntArray, int]:
+    """Return strings of all files in one numbering, and how many there are.
+
+    The distinct ones of each file are known: they alone are looked for among those of the files before it.
+    """
+    import pandas as pd
+
+    assert columns[0].plain_text is not None
+    first, known = columns[0].plain_text
+    found = [first]
+    for column in columns[1:]:
+        assert column.plain_text is not None
+        codes, distinct = column.plain_text
+        places = places_among(distinct, known)
+        is_new = places < 0
+        places[is_new] = len(known) + np.arange(int(is_new.sum()))
+        if is_new.any():
+            known = pd.concat([pd.Series(known), pd.Series(distinct[is_new])]).array
+        # A gap has the last entry.
+        found.append(np.append(places, -1)[codes])
+    return np.concatenate(found), len(known)
 
 
 def _are_equal(columns: Sequence[ColumnEvidence]) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -41,17 +42,23 @@ class LabelledAnswers:
 
     Attributes
     ----------
-    largest : sequence of ndarray of shape (n_known,)
-        For each file the place of the largest score.
+    find_largest : callable
+        Returns for each file the place of the largest score, of shape (n_known,). Names of columns mostly tell the
+        classes, so that nobody asks.
     truth : ndarray of shape (n_known,)
         The true labels, as text.
     is_planned : bool
         Whether they stand in a plan of ours, which shows the answers of both models as the columns are called.
     """
 
-    largest: Sequence[IntArray]
+    find_largest: Callable[[], Sequence[IntArray]]
     truth: Words
     is_planned: bool = False
+
+    @cached_property
+    def largest(self) -> Sequence[IntArray]:
+        """For each file the place of the largest score in each row."""
+        return self.find_largest()
 
 
 def names_of_columns(

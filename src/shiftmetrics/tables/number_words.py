@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,7 +60,7 @@ class NumberWords:
     other: FloatArray | None = None
 
 
-def number_words(words: list[str], decimal: str | None = None) -> NumberWords | None:
+def number_words(words: Sequence[str], decimal: str | None = None) -> NumberWords | None:
     """Return words as numbers, or None where a word is none.
 
     Parameters
@@ -91,7 +92,7 @@ def _plain(lines: WordList) -> NumberWords:
     return NumberWords(values, is_integer, is_code)
 
 
-def _marked(words: list[str], decimal: str | None) -> NumberWords | None:
+def _marked(words: Sequence[str], decimal: str | None) -> NumberWords | None:
     """Read words with a sign of per cent or currency, decimal commas or thousands marks."""
     by_comma = _with_exponents(words, decimal)
     if by_comma is not None:
@@ -128,7 +129,7 @@ def _marked(words: list[str], decimal: str | None) -> NumberWords | None:
     return NumberWords(factor * readings[0], sign=sign, other=other)
 
 
-def _with_exponents(words: list[str], decimal: str | None) -> NumberWords | None:
+def _with_exponents(words: Sequence[str], decimal: str | None) -> NumberWords | None:
     """Read decimal commas where some number has an exponent, as 8,3e-05: such a comma is no mark of thousands."""
     lines = WordList(words)
     # All words first: the head of a column of names refuses it.

@@ -87,11 +87,11 @@ def opened_files(files: Sequence[Cells], labels: Cells | None, options: RoleOpti
         [*files, *([] if labels is None else [labels])], options, len(files)
     )
     everything[: len(files)] = map(with_one_row_a_sample, everything[: len(files)])
-    decided = decide_kinds(everything[: len(files)])
+    decided = decide_kinds(everything[: len(files)], as_stored=True)
     frames = list(decided.frames)
     if labels is not None:
         # A column of labels may have the name of a column of scores, such as none.
-        frames += decide_kinds(everything[len(files) :]).frames
+        frames += decide_kinds(everything[len(files) :], as_stored=True).frames
     tables = [evidence_of(cells, frame) for cells, frame in zip(everything, frames, strict=True)]
     own = tables[: len(files)]
     true_labels = None

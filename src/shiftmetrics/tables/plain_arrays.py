@@ -133,8 +133,10 @@ def _with_labels(
     assert words is not None
     (truth,) = common_words([words])
     there = ~np.array([word is None for word in truth], dtype=bool)
-    largest = [largest_places(values)[there] for values in scores if values is not None]
-    labelled = LabelledAnswers(largest=largest, truth=truth[there])
+    values = [part for part in scores if part is not None]
+    labelled = LabelledAnswers(
+        find_largest=lambda: [largest_places(part)[there] for part in values], truth=truth[there]
+    )
     known = distinct_words(truth)
     files = [
         replace(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.tables.ask import (
     AmbiguousReadingError,
     Complaints,
@@ -27,6 +28,9 @@ _SUMMARIES = (
 
 ROUNDING = 0.02
 """Differences of sums that come from rounding."""
+
+SEEN = 1_000
+"""Rows that are looked at before all of them are."""
 
 FEWEST = 5
 """Rows from which it says something that the scores of all rows rise."""
@@ -96,9 +100,7 @@ def _refuse_smaller_is_better(files: Sequence[PredictionTable]) -> None:
     for file in files:
         counts = np.arange(1.0, len(file.columns) + 1.0)
         scores = np.asarray(file.scores)
-        are_ranks = (
-            are_ranks and len(counts) > 2 and bool((np.sort(scores, axis=1) == counts).all())
-        )
+        are_ranks = are_ranks and len(counts) > 2 and _all_rows(scores, _are_counts)
         names = [set(plain_name(name).split("_")) & _SMALLER for name in file.columns]
         are_named = are_named and bool(set.intersection(*names))
     if are_ranks or are_named:
@@ -116,11 +118,12 @@ def _refuse_cumulative(tables: Sequence[TableEvidence], files: Sequence[Predicti
         scores = file.scores
         if scores is None or len(file.columns) < 2 or len(scores) < FEWEST:
             return
-        is_rising = bool((np.diff(scores, axis=1) >= 0.0).all()) and float(scores.min()) >= 0.0
+        if not _all_rows(scores, _are_rising) or float(scores.min()) < 0.0:
+            return
         # Constant predictions rise as well, and those add up to 1.
         sums = scores.sum(axis=1)
         is_sum = bool((np.abs(scores[:, -1] - 1.0) < 1e-3).all()) or _ends_in_one(table, file)
-        if not is_rising or not is_sum or np.ptp(sums) < 1e-3:
+        if not is_sum or np.ptp(sums) < 1e-3:
             return
     if not files:
         return
@@ -129,6 +132,22 @@ def _refuse_cumulative(tables: Sequence[TableEvidence], files: Sequence[Predicti
         f"Scores must be those of one class each, but in every row they rise from {first} to {last} and end at 1, as "
         "the probabilities of a class or a lower one do. Subtract from each column the one before it."
     )
+
+
+def _all_rows(scores: FloatArray, test: Callable[[FloatArray], bool]) -> bool:
+    """Return True if all rows pass a test; the first ones mostly do not."""
+    return test(scores[:SEEN]) and test(scores)
+
+
+def _are_counts(scores: FloatArray) -> bool:
+    """Return True if each row holds 1, 2, ..., K."""
+    counts = np.arange(1.0, scores.shape[1] + 1.0)
+    return bool((np.sort(scores, axis=1) == counts).all())
+
+
+def _are_rising(scores: FloatArray) -> bool:
+    """Return True if no number of a row is below the one before it."""
+    return bool((np.diff(scores, axis=1) >= 0.0).all())
 
 
 def _ends_in_one(table: TableEvidence, file: PredictionTable) -> bool:

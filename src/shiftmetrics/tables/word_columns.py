@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from shiftmetrics.tables.cell_words import _BLANKS, ColumnCells, is_gap_word
 from shiftmetrics.tables.number_words import PLAIN, number_words
+from shiftmetrics.tables.stored_words import StoredWords
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,7 @@ _SHORT = 40
 class CommonLevels:
     """The words of one column in all files, None in gaps, and what is said of them."""
 
-    values: list[npt.NDArray[Any]]
+    values: list[Any]
     notes: list[str] = field(default_factory=list)
 
 
@@ -54,7 +54,11 @@ def code_reason(columns: Sequence[ColumnCells]) -> str:
 
 
 def common_levels(
-    name: str, columns: Sequence[ColumnCells], marks: Sequence[set[str]]
+    name: str,
+    columns: Sequence[ColumnCells],
+    marks: Sequence[set[str]],
+    *,
+    as_stored: bool = False,
 ) -> CommonLevels:
     """Return words in one spelling of gaps, blanks and zeros.
 
@@ -66,12 +70,17 @@ def common_levels(
         It in each file.
     marks : sequence of set of str
         For each file the words that stand for gaps in its columns of numbers, where it leaves no cell empty.
+    as_stored : bool
+        Whether many strings that all stay what they are may be those of pandas, and need not be made objects.
     """
     notes: list[str] = []
     gaps = _gaps(name, columns, marks, notes)
     # 1. Blanks at the ends, as columns of a fixed width have them.
-    spelled: list[list[str | None]] = []
+    spelled: list[Sequence[str | None]] = []
     for column, own in zip(columns, gaps, strict=True):
+        if not column.odd_places:
+            spelled.append(column.distinct)
+            continue
         words: list[str | None] = list(column.distinct)
         n_blank = 0
         for place in column.odd_places:
@@ -89,9 +98,12 @@ def common_levels(
     # 2. Zeros that another tool has lost, and spellings of one file only.
     notes += _pad(name, columns, spelled)
     notes += _spelling_notes(name, columns, spelled)
-    values = []
-    for column, words in zip(columns, spelled, strict=True):
-        lookup = np.array([*words, None], dtype=object)[:-1]
+    values: list[Any] = []
+    for column, now in zip(columns, spelled, strict=True):
+        if as_stored and now is column.distinct and isinstance(now, StoredWords):
+            values.append(column.values)
+            continue
+        lookup = np.array([*now, None], dtype=object)[:-1]
         values.append(column.spread(lookup, None))
     return CommonLevels(values, notes)
 
@@ -131,7 +143,7 @@ def _gaps(
 
 
 def _pad(
-    name: str, columns: Sequence[ColumnCells], spelled: Sequence[list[str | None]]
+    name: str, columns: Sequence[ColumnCells], spelled: list[Sequence[str | None]]
 ) -> list[str]:
     """Give codes back the zeros that a file of integers has lost, where the other file then has the same codes."""
     # One word that is no code is enough, and mostly the first one.
@@ -160,7 +172,7 @@ def _pad(
             continue
         if len(words & codes) >= len(padded & codes):
             continue
-        spelled[place][:] = [None if now is None else now.zfill(width) for now in spelled[place]]
+        spelled[place] = [None if now is None else now.zfill(width) for now in spelled[place]]
         code = min(padded)
         plain = code.lstrip("0") or "0"
         where = columns[place].where
@@ -183,7 +195,7 @@ def _has_zeros(words: set[str]) -> bool:
 
 
 def _spelling_notes(
-    name: str, columns: Sequence[ColumnCells], spelled: Sequence[list[str | None]]
+    name: str, columns: Sequence[ColumnCells], spelled: Sequence[Sequence[str | None]]
 ) -> list[str]:
     """Name levels that differ between two files in capital letters or accents' form only."""
     notes: list[str] = []
