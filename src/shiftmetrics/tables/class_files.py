@@ -9,13 +9,13 @@ from typing import cast
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.ask import AmbiguousReadingError, PossibleReading, UnreadableTableError
 from shiftmetrics.tables.classes import are_places
 from shiftmetrics.tables.counted_answers import classes_of_largest, numbers_of_counted
 from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence, Words
 from shiftmetrics.tables.finding import free_columns
+from shiftmetrics.tables.finite_scores import check_finite
 from shiftmetrics.tables.naming import LabelledAnswers, names_of_columns
 from shiftmetrics.tables.opening import FoundRoles
 from shiftmetrics.tables.prediction_tables import PredictionForm, PredictionTable
@@ -64,7 +64,7 @@ def class_file(
         if own is None:
             refuse_pairs_of_classes(names, table.label)
         scores = table.numeric(names)
-        _check_scores(scores, names, table)
+        check_finite(scores, names, table.label)
         labelled = _labelled(roles, truth)
         classes = (
             _remembered(roles, place)
@@ -133,24 +133,6 @@ def _refuse_confidence(roles: FoundRoles, place: int, single: str) -> None:
 def _remembered(roles: FoundRoles, place: int) -> tuple[str, ...]:
     """Return the classes that a saved reading names; none without one."""
     return roles.class_names[place] if roles.class_names else ()
-
-
-def _check_scores(scores: FloatArray, names: Sequence[str], table: TableEvidence) -> None:
-    """Refuse gaps and plus infinity; minus infinity is a probability of 0."""
-    for block in row_blocks(len(scores), scores.itemsize * scores.shape[1]):
-        part = scores[block]
-        if np.isfinite(part).all():
-            continue
-        bad = np.isnan(part) | (part == np.inf)
-        bad |= (part == -np.inf).all(axis=1, keepdims=True)
-        if not bad.any():
-            continue
-        row, column = np.argwhere(bad)[0]
-        row += block.start
-        raise UnreadableTableError(
-            f"{table.label} must have a finite number in each row of its scores, got {scores[row, column]:g} in the "
-            f"column {names[column]!r}, row {row}. Drop these rows, or predict them again."
-        )
 
 
 def _labelled(roles: FoundRoles, truth: Words | None) -> LabelledAnswers | None:
