@@ -111,7 +111,7 @@ def workbooks(folder: Path, size: int) -> Iterator[Path]:
                 end = b""
                 if part.endswith("sheet1.xml"):
                     content, end = change(content)
-                with new.open(part, "w") as file:
+                with new.open(part, "w", force_zip64=True) as file:
                     fill(file, content, _CELL, size if end else 0)
                     file.write(end)
         yield path
