@@ -22,9 +22,7 @@ def _names(columns, known, labelled=None, **options):
 
 
 def _labelled(words, largest=PLACES):
-    return LabelledAnswers(
-        find_largest=lambda: [largest], truth=np.array(words, dtype=object)[PLACES]
-    )
+    return LabelledAnswers(find=lambda: ([largest], np.array(words, dtype=object)[PLACES]))
 
 
 def test_typed_classes():
@@ -58,7 +56,7 @@ def test_labels_that_count_from_1_ask(known):
 
 def test_labels_without_the_last_class():
     labelled = LabelledAnswers(
-        find_largest=lambda: [PLACES % 2], truth=np.array(["0", "1"], dtype=object)[PLACES % 2]
+        find=lambda: ([PLACES % 2], np.array(["0", "1"], dtype=object)[PLACES % 2])
     )
     assert _names(("0", "1", "2"), ("0", "1"), labelled) == ("0", "1", "2")
 

@@ -4,7 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.tables.stored_words import SEEN, StoredWords, factorized_strings, places_among
+from shiftmetrics.tables.stored_words import (
+    SEEN,
+    StoredIds,
+    StoredWords,
+    factorized_strings,
+    places_among,
+)
 
 RNG = np.random.default_rng(0)
 MANY = [f"row {place:05d}" for place in range(3 * SEEN + 7)]
@@ -61,3 +67,20 @@ def test_places_among_known_ones(first, second):
     asked = [*RNG.permutation(MANY)[:50].tolist(), "another", ""]
     found = places_among(_stored(asked, first).array, _stored(known, second).array)
     assert found.tolist() == [known.index(word) if word in known else -1 for word in asked]
+
+
+@pytest.mark.parametrize("storage", ["python", "pyarrow"])
+def test_stored_ids_are_an_array_of_strings(storage):
+    words = ["b", "aaa", "", "漢字"]
+    stored = StoredIds(_stored(words, storage).array)
+    expected = np.array(words)
+    assert len(stored) == 4
+    assert list(stored) == words
+    assert stored[1] == "aaa"
+    for rows in (slice(None), np.array([3, 0]), expected == "b", np.array([], dtype=np.int64)):
+        taken = stored[rows]
+        assert taken.dtype == expected.dtype
+        assert taken.tolist() == expected[rows].tolist()
+    whole = np.asarray(stored)
+    assert whole.dtype == expected.dtype
+    assert whole.tolist() == words

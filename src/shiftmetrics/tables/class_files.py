@@ -141,18 +141,18 @@ def _labelled(roles: FoundRoles, truth: Words | None) -> LabelledAnswers | None:
 
     if truth is None:
         return None
-    known = ~np.asarray(pd.isna(truth))
 
-    def find_largest() -> list[IntArray]:
-        return [
+    def find() -> tuple[list[IntArray], Words]:
+        known = ~np.asarray(pd.isna(truth))
+        largest = [
             _places_of_largest(roles, place, names)[known]
             for place, names in enumerate(roles.scores)
             if len(names) > 1
         ]
+        return largest, truth[known]
 
     is_planned = roles.truth is not None and roles.truth.plan is not None
-    labels = truth if known.all() else truth[known]
-    return LabelledAnswers(find_largest=find_largest, truth=labels, is_planned=is_planned)
+    return LabelledAnswers(find=find, is_planned=is_planned)
 
 
 def _places_of_largest(roles: FoundRoles, place: int, names: Sequence[str]) -> IntArray:
@@ -298,9 +298,7 @@ def _classes_of_codes(roles: FoundRoles, truth: Words | None, known: set[str]) -
             places.append(np.array([-1 if word is None else int(word) for word in own]))
     n_codes = max(int(part.max(initial=0)) for part in places) + 1
     n_classes = max(n_codes, len(known))
-    labelled = LabelledAnswers(
-        find_largest=lambda: [part[there] for part in places], truth=truth[there]
-    )
+    labelled = LabelledAnswers(find=lambda: ([part[there] for part in places], truth[there]))
     columns = tuple(map(str, range(n_classes)))
     return names_of_columns(columns, known, labelled, roles.options, roles.tables[0].label)
 

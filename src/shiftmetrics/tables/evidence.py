@@ -13,7 +13,7 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import LARGEST_EXACT, BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.tables.cell_words import have_ends, lengths_of
-from shiftmetrics.tables.stored_words import factorized_strings
+from shiftmetrics.tables.stored_words import are_increasing, factorized_strings
 
 if TYPE_CHECKING:
     from shiftmetrics.tables.cells import Cells
@@ -98,6 +98,8 @@ class ColumnEvidence:
 
         if self.numbers is not None:
             return np.asarray(np.isnan(self.numbers))
+        if self.plain_text is not None:
+            return np.asarray(self.plain_text[0] < 0)
         return np.asarray(pd.isna(self.words))
 
     @cached_property
@@ -107,6 +109,8 @@ class ColumnEvidence:
 
         # Numbers are compared as numbers: a million of them as text would be slow.
         if self.numbers is not None and self.compares_as_number:
+            if are_increasing(self.numbers):
+                return np.arange(len(self.numbers)), self.numbers
             codes, distinct = pd.factorize(self.numbers)
         elif self.plain_text is not None:
             return self.plain_text
@@ -181,6 +185,19 @@ class ColumnEvidence:
         name = self.name.strip().lower()
         return self.is_index or not name or name.startswith("unnamed:")
 
+    def word_at(self, row: int) -> str | None:
+        """Return the text of one cell."""
+        if self.plain_text is not None:
+            codes, distinct = self.plain_text
+            return None if codes[row] < 0 else str(distinct[codes[row]])
+        word = self.words[row]
+        return None if word is None else str(word)
+
+    def stored(self, rows: Any) -> Any:
+        """Return some of the rows, or all in their order, as pandas stores them."""
+        cells = self.raw.array
+        return cells[rows] if isinstance(rows, slice) else cells.take(rows)
+
     def taken(self, rows: Any) -> Words:
         """Return the text of some of the rows."""
         return np.asarray(self.words[rows])
@@ -201,8 +218,10 @@ class TableEvidence:
         Names of classes that the schema of the file gives.
     ordered : frozenset of str
         Columns whose schema says that these are ordered.
-    values : ndarray or None
-        The array that the file holds, where it is one.
+    has_names : bool
+        Whether the file names its columns.
+    spreads : dict
+        Of sets of columns whose sums were taken, the median of the sums and the largest distance from it.
     """
 
     argument: str
@@ -212,6 +231,9 @@ class TableEvidence:
     levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     ordered: frozenset[str] = frozenset()
     has_names: bool = True
+    spreads: dict[tuple[str, ...], tuple[float, float]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @property
     def label(self) -> str:

@@ -9,8 +9,13 @@ import numpy as np
 
 from shiftmetrics.tables.evidence import ColumnEvidence
 from shiftmetrics.tables.opening import FoundRoles
-from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables
+from shiftmetrics.tables.prediction_tables import (
+    PredictionTable,
+    PredictionTables,
+    TakenRows,
+)
 from shiftmetrics.tables.reading import FileReading, TableReading
+from shiftmetrics.tables.stored_words import StoredIds
 
 
 def finished_tables(
@@ -24,7 +29,7 @@ def finished_tables(
     first = roles.tables[0]
     rows = roles.rows[0]
     if roles.key.names:
-        parts = [_id_values(first.columns[name])[rows] for name in roles.key.names[0]]
+        parts = [_id_values(first.columns[name], rows) for name in roles.key.names[0]]
         ids = (
             parts[0]
             if len(parts) == 1
@@ -60,11 +65,13 @@ def finished_tables(
     )
 
 
-def _id_values(column: ColumnEvidence) -> Any:
-    """Return ids as integers, or as text."""
+def _id_values(column: ColumnEvidence, rows: TakenRows) -> Any:
+    """Return ids of some rows as integers, or as text."""
     if column.is_number and column.is_whole and column.raw.dtype.kind in "iu":
-        return column.raw.to_numpy()
-    return column.words
+        return column.raw.to_numpy()[rows]
+    if column.plain_text is not None and not column.raw.isna().any():
+        return StoredIds(column.stored(rows))
+    return column.words[rows]
 
 
 def _said(roles: FoundRoles, files: Sequence[PredictionTable]) -> list[FileReading]:

@@ -42,23 +42,29 @@ class LabelledAnswers:
 
     Attributes
     ----------
-    find_largest : callable
-        Returns for each file the place of the largest score, of shape (n_known,). Names of columns mostly tell the
-        classes, so that nobody asks.
-    truth : ndarray of shape (n_known,)
-        The true labels, as text.
+    find : callable
+        Returns for each file the place of the largest score, of shape (n_known,), and the true labels as text. Names
+        of columns mostly tell the classes, so that nobody asks.
     is_planned : bool
         Whether they stand in a plan of ours, which shows the answers of both models as the columns are called.
     """
 
-    find_largest: Callable[[], Sequence[IntArray]]
-    truth: Words
+    find: Callable[[], tuple[Sequence[IntArray], Words]]
     is_planned: bool = False
 
     @cached_property
+    def _found(self) -> tuple[Sequence[IntArray], Words]:
+        return self.find()
+
+    @property
     def largest(self) -> Sequence[IntArray]:
         """For each file the place of the largest score in each row."""
-        return self.find_largest()
+        return self._found[0]
+
+    @property
+    def truth(self) -> Words:
+        """The true label of each row."""
+        return self._found[1]
 
 
 def names_of_columns(

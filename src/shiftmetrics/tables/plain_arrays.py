@@ -135,7 +135,7 @@ def _with_labels(
     there = ~np.array([word is None for word in truth], dtype=bool)
     values = [part for part in scores if part is not None]
     labelled = LabelledAnswers(
-        find_largest=lambda: [largest_places(part)[there] for part in values], truth=truth[there]
+        find=lambda: ([largest_places(part)[there] for part in values], truth[there])
     )
     known = distinct_words(truth)
     files = [

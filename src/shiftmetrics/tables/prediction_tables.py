@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -14,6 +15,8 @@ from shiftmetrics.tables.reading import TableReading
 
 PredictionForm = Literal["classes", "answers", "probability", "percentage", "margin", "outputs"]
 TakenRows: TypeAlias = IntArray | slice
+CodedWords: TypeAlias = tuple[IntArray, tuple[str, ...]]
+"""Places of words, -1 in gaps, and the words."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,14 +58,29 @@ class PredictionTable:
 
     def largest(self) -> Words:
         """Return the class of the largest score of each matched row, the first of equal ones."""
+        return np.array(self.classes, dtype=object)[self._codes_of_scores()]
+
+    @cached_property
+    def places_of_largest(self) -> IntArray:
+        """The column of the largest score of each row of the file, the first of equal ones."""
         assert self.scores is not None
+        return largest_places(self.scores)
+
+    def _codes_of_scores(self) -> IntArray:
+        """Return the places of the answers of the matched rows among the classes."""
+        assert self.scores is not None
+        if self.scores.ndim == 2:
+            return self.places_of_largest[self.rows]
         scores = self.scores[self.rows]
-        names = np.array(self.classes, dtype=object)
-        if scores.ndim == 2:
-            return np.asarray(names[largest_places(scores)])
         if self.threshold is not None:
-            return np.asarray(names[(scores >= self.threshold).astype(np.int64)])
-        return np.asarray(names[(scores > self.middle).astype(np.int64)])
+            return (scores >= self.threshold).astype(np.int64)
+        return (scores > self.middle).astype(np.int64)
+
+    def coded_answers(self) -> CodedWords:
+        """Return the answers of the matched rows as places among distinct words."""
+        if self.served is not None:
+            return coded_words(self.served[self.rows])
+        return self._codes_of_scores(), self.classes
 
     @property
     def middle(self) -> float:
@@ -79,6 +97,14 @@ class PredictionTable:
         """Return the outputs of a regression in the matched rows."""
         assert self.scores is not None
         return np.asarray(self.scores[self.rows])
+
+
+def coded_words(words: Words) -> CodedWords:
+    """Return words as places among the distinct ones, -1 in gaps."""
+    import pandas as pd
+
+    codes, distinct = pd.factorize(words)
+    return codes, tuple(distinct.tolist())
 
 
 def largest_places(scores: FloatArray) -> IntArray:
@@ -120,13 +146,20 @@ class PredictionTables:
     plan: str | None = None
     reading: TableReading
 
-    @property
+    @cached_property
+    def coded_truth(self) -> CodedWords:
+        """The true classes as places among the distinct ones, -1 where unknown."""
+        return coded_words(self.truth)
+
+    @cached_property
     def known(self) -> BoolArray:
         """Whether a row has a label."""
         import pandas as pd
 
         if self.truth is None:
             return np.zeros(len(self.ids), dtype=bool)
+        if not self.is_regression:
+            return np.asarray(self.coded_truth[0] >= 0)
         return ~np.asarray(pd.isna(self.truth))
 
     @property

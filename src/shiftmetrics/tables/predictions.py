@@ -306,7 +306,7 @@ def named_tables(
     complaints = Complaints()
     classes = joint_classes([*columns[:1], *answered], truth, complaints)
     names = [file.name or file.argument for file in files]
-    roles.warnings += doubts_of_classes(names, [file.answers() for file in files], truth)
+    roles.warnings += doubts_of_classes(names, [file.coded_answers() for file in files], truth)
     roles.warnings += doubts_of_ranks(files)
     if answered:
         # The largest of scores is one of the same classes in all files.

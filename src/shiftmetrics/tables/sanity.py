@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shiftmetrics._core.arrays import IntArray
 from shiftmetrics.tables.evidence import Words
-from shiftmetrics.tables.prediction_tables import PredictionTable
+from shiftmetrics.tables.prediction_tables import CodedWords, PredictionTable, coded_words
 from shiftmetrics.tables.roles.ranked import never_increase, numbered_groups
 from shiftmetrics.tables.spelling import distinct_words
 
@@ -21,22 +22,30 @@ _MARKS = " \t\r\n.,;:!\"'`*"
 
 
 def doubts_of_classes(
-    names: Sequence[str], answers: Sequence[Words], truth: Words | None
+    names: Sequence[str], answers: Sequence[CodedWords], truth: Words | None
 ) -> list[str]:
     """Return what speaks against a reading of classes: models worse than chance, classes that no label has."""
-    import pandas as pd
-
     if truth is None:
         return []
-    known = ~np.asarray(pd.isna(truth))
+    codes, classes = coded_words(truth)
+    known = codes >= 0
     if int(known.sum()) < FEWEST:
         return []
+    everywhere = bool(known.all())
+    labels = codes if everywhere else codes[known]
     doubts = []
-    labels = truth[known]
-    for name, own in zip(names, answers, strict=True):
-        given = own[known]
+    often: dict[str, float] = {}
+    for name, (own, words) in zip(names, answers, strict=True):
+        counts = np.bincount(own[own >= 0], minlength=len(words)) / len(own)
+        for word, fraction in zip(words, counts.tolist(), strict=True):
+            if fraction:
+                often[word] = max(fraction, often.get(word, 0.0))
+        # Answers in the numbering of the labels; what no label is has numbers of its own.
+        joint = {word: place for place, word in enumerate(dict.fromkeys((*classes, *words)))}
+        lookup = np.array([*(joint[word] for word in words), len(joint)], dtype=np.int64)
+        given = lookup[own if everywhere else own[known]]
         right = float((given == labels).mean())
-        chance = _chance(given, labels)
+        chance = _chance(given, labels, len(joint) + 1)
         # One standard error below chance, so that a model that knows nothing is no misreading.
         error = np.sqrt(chance * (1.0 - chance) / len(labels))
         if right < chance - error:
@@ -45,20 +54,21 @@ def doubts_of_classes(
                 "random: the classes or the rows may be misread"
             )
     is_mostly_labelled = known.mean() >= 0.5
-    for name in sorted(set().union(*map(distinct_words, answers)) - distinct_words(labels)):
-        often = max(float((own == name).mean()) for own in answers)
-        if often > OFTEN and is_mostly_labelled:
-            doubts.append(f"no label is {name}, which is the answer in {often:.0%} of the rows")
+    unknown = [name for name in sorted(set(often) - set(classes)) if often[name] > OFTEN]
+    if is_mostly_labelled:
+        doubts += [
+            f"no label is {name}, which is the answer in {often[name]:.0%} of the rows"
+            for name in unknown
+        ]
     return doubts
 
 
-def _chance(answers: Words, labels: Words) -> float:
+def _chance(answers: IntArray, labels: IntArray, n_words: int) -> float:
     """Return how often answers in a random order would be right: sum_k P(answer = k) P(label = k)."""
-    import pandas as pd
-
-    first = pd.Series(answers).value_counts(normalize=True)
-    second = pd.Series(labels).value_counts(normalize=True)
-    return float(first.mul(second, fill_value=0.0).sum())
+    n = len(labels)
+    first = np.bincount(answers, minlength=n_words) / n
+    second = np.bincount(labels, minlength=n_words) / n
+    return float(first @ second)
 
 
 def doubts_of_spelling(answers: Sequence[Words], truth: Words | None) -> tuple[list[str], bool]:

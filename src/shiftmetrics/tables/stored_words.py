@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -42,6 +43,45 @@ class StoredWords(Sequence[str]):
             yield from self[start : start + SEEN]
 
 
+class StoredIds:
+    """Ids of rows as pandas stores them, of which mostly a few are shown.
+
+    What is taken of them is an array of strings, as long as the longest of all.
+
+    Parameters
+    ----------
+    strings : ExtensionArray
+        Strings of pandas, without gaps.
+    """
+
+    def __init__(self, strings: Any) -> None:
+        self.strings = strings
+
+    def __len__(self) -> int:
+        return len(self.strings)
+
+    @cached_property
+    def dtype(self) -> Any:
+        """That of the strings which are taken."""
+        import pandas as pd
+
+        longest = int(pd.Series(self.strings).str.len().max()) if len(self) else 0
+        return np.dtype(f"U{max(longest, 1)}")
+
+    def __getitem__(self, rows: Any) -> Any:
+        taken = self.strings[rows]
+        if isinstance(taken, str):
+            return taken
+        return np.asarray(taken, dtype=object).astype(self.dtype)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(StoredWords(self.strings))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        found = self[:]
+        return found if dtype is None else found.astype(dtype)
+
+
 def factorized_strings(column: Any) -> tuple[IntArray, Any]:
     """Return the place of each cell among the distinct strings, -1 in gaps, and these as an array of pandas.
 
@@ -56,7 +96,7 @@ def factorized_strings(column: Any) -> tuple[IntArray, Any]:
     import pandas as pd
 
     strings = column.array
-    if _are_increasing(strings[:SEEN]) and _are_increasing(strings):
+    if not strings.isna().any() and are_increasing(strings):
         return np.arange(len(strings)), strings
     codes, distinct = pd.factorize(column)
     return np.asarray(codes, dtype=np.int64), distinct.array
@@ -75,8 +115,13 @@ def places_among(strings: Any, known: Any) -> IntArray:
     return np.asarray(pd.Index(known).get_indexer(pd.Index(strings)), dtype=np.int64)
 
 
-def _are_increasing(strings: Any) -> bool:
-    """Return True if each string is above the one before it, and none is a gap."""
-    if len(strings) < 2 or strings.isna().any():
+def are_increasing(values: Any) -> bool:
+    """Return True if each of several values is above the one before it; NaN is above nothing.
+
+    The first ones mostly tell.
+    """
+    if len(values) < 2:
         return False
-    return bool(np.asarray(strings[1:] > strings[:-1], dtype=bool).all())
+    return all(
+        bool(np.asarray(part[1:] > part[:-1], dtype=bool).all()) for part in (values[:SEEN], values)
+    )

@@ -41,16 +41,14 @@ def refuse_summary_rows(
 ) -> None:
     """Refuse a last row that is named after a sum among rows that are named by numbers."""
     for table, names in zip(tables, key.names, strict=False):
-        words = table.columns[names[0]].words
-        if len(names) > 1 or len(words) < FEWEST or words[-1] is None:
+        column = table.columns[names[0]]
+        last = column.word_at(-1) if len(names) == 1 and column.n_rows >= FEWEST else None
+        if last is None or last.strip(" :").lower().replace(" ", "_") not in _SUMMARIES:
             continue
-        plain = str(words[-1]).strip(" :").lower().replace(" ", "_")
-        if plain not in _SUMMARIES:
-            continue
-        others = number_words([word for word in words[:-1] if word is not None])
+        others = number_words([word for word in column.words[:-1] if word is not None])
         if others is not None:
             complaints.add(
-                f"The last row of {table.label}, {words[-1]!r}, sums up the others and is no prediction. "
+                f"The last row of {table.label}, {last!r}, sums up the others and is no prediction. "
                 "Leave it out."
             )
     complaints.raise_any()

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from shiftmetrics.tables.content import ReadOptions, UnreadableError
+from shiftmetrics.tables.readers import arrow
 from shiftmetrics.tables.register import read_file
 
 pa = pytest.importorskip("pyarrow")
@@ -153,3 +154,27 @@ def test_a_cut_orc_file_is_refused_in_words(tmp_path):
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(UnreadableError, match="an ORC file"):
         read_file(path, "OLD")
+
+
+@pytest.mark.parametrize("name", ["score", "a.b"])
+def test_a_large_file_read_column_by_column_is_the_same(tmp_path, monkeypatch, name):
+    frame = pd.DataFrame(
+        {
+            "id": ["x", "y", None],
+            name: [0.5, None, 0.25],
+            "a": [{"b": 1.5, "c": 2.5}, {"b": 3.5, "c": 4.5}, {"b": 5.5, "c": 6.5}],
+            "v": [[0.1, 0.9], [0.2, 0.8], [0.3, 0.7]],
+            "when": pd.date_range("2026-01-01", periods=3),
+            "grade": pd.Categorical(["low", "high", "low"]),
+        },
+        index=pd.Index([7, 3, 5], name="row"),
+    )
+    path = tmp_path / "old.parquet"
+    frame.to_parquet(path)
+    whole = read_file(path, "OLD")
+    monkeypatch.setattr(arrow, "LARGE", 1)
+    apart = read_file(path, "OLD")
+    pd.testing.assert_frame_equal(apart.frame, whole.frame)
+    assert apart.index == whole.index == ("row",)
+    assert apart.written == whole.written
+    assert apart.levels == whole.levels

@@ -194,7 +194,7 @@ def diff_models(
 def _plan_of(
     plan: Any, pair: ClassPair | OutputPair, gains: Gains, allow: float | None, rng: Any
 ) -> LabelPlan | None:
-    """Return the plan that labels belong to, or a new one; None where no row changes.
+    """Return the plan that labels belong to, or a new one; None where no row changes or all labels are known.
 
     Raises
     ------
@@ -203,9 +203,9 @@ def _plan_of(
     """
     rows = gains.candidates
     n = gains.n_samples
-    digest = pair.digest
     # A plan that labels belong to is checked and kept, whether it is given or their file names it.
     if isinstance(plan, LabelPlan):
+        digest = pair.digest
         if plan.digest != digest or not np.array_equal(np.sort(plan.order), rows):
             remedy = "The plan belongs to other predictions, or to other rows: make a new plan."
             got = f"one for others ({plan.digest[:12]})"
@@ -216,7 +216,7 @@ def _plan_of(
             pair.rows.plan,
             rows,
             n_samples=n,
-            digest=digest,
+            digest=pair.digest,
             scale=gains.scale,
             sizes=gains.sizes,
         )
@@ -234,12 +234,15 @@ def _plan_of(
         n_labels = max(planned_labels(half_width / gains.scale, len(rows), n), 1)
     else:
         n_labels = check_integer(plan, "plan", low=1)
+    # Nothing is left to label.
+    if gains.known.all():
+        return None
     return draw_plan(
         rows,
         n_samples=n,
         n_labels=n_labels,
         mode=mode,
-        digest=digest,
+        digest=pair.digest,
         scale=gains.scale,
         sizes=gains.sizes,
         rng=rng,

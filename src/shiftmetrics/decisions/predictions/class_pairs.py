@@ -62,7 +62,7 @@ def _pair_at(rows: MatchedRows, tables: PredictionTables, threshold: float | Non
     new = _served(new_file, threshold, old.names[-1] if len(old.names) == 2 else None)
     # One numbering for both; ties were decided in the order of each file's own columns.
     classes = _all_classes(old, new)
-    labels, classes, warnings = _label_codes(rows, tables.truth, classes, old, new)
+    labels, classes, warnings = _label_codes(rows, tables, classes, old, new)
     return ClassPair(
         rows=replace(rows, warnings=(*rows.warnings, *warnings)),
         classes=np.array(classes),
@@ -103,7 +103,12 @@ def _served(
     if file.form != "classes":
         return second_class(file.scores, file.argument, file.classes, threshold, form=file.form)
     scores = class_scores(
-        file.scores, file.argument, file.classes, threshold, second or file.classes[-1]
+        file.scores,
+        file.argument,
+        file.classes,
+        threshold,
+        second or file.classes[-1],
+        largest=file.places_of_largest,
     )
     # Whoever names a threshold asks for the answers that it gives.
     if file.served is None or threshold is not None:
@@ -160,7 +165,7 @@ def _joint(served: ServedPredictions, classes: list[str]) -> IntArray:
 
 def _label_codes(
     rows: MatchedRows,
-    truth: npt.NDArray[Any] | None,
+    tables: PredictionTables,
     classes: list[str],
     old: ServedPredictions,
     new: ServedPredictions,
@@ -172,12 +177,11 @@ def _label_codes(
     ValueError
         If a label is no class of the scores, or none is a class of the answers.
     """
-    import pandas as pd
-
-    found = np.full(len(rows.ids), UNLABELLED, dtype=np.int64)
-    if truth is None or not rows.known.any():
+    found = np.full(len(rows.known), UNLABELLED, dtype=np.int64)
+    if tables.truth is None or not rows.known.any():
         return found, classes, ()
-    codes, distinct = pd.factorize(truth[rows.known])
+    everything, distinct = tables.coded_truth
+    codes = everything[rows.known]
     names = [str(name) for name in distinct]
     outside = sorted((name for name in names if name not in classes), key=sort_key)
     warnings: tuple[str, ...] = ()

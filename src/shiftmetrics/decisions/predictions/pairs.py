@@ -14,6 +14,7 @@ from shiftmetrics.decisions.labelling.plan import digest_of
 from shiftmetrics.decisions.predictions.predictions import ServedPredictions
 from shiftmetrics.tables.prediction_tables import TakenRows
 from shiftmetrics.tables.reading import TableReading
+from shiftmetrics.tables.stored_words import StoredIds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +23,7 @@ class MatchedRows:
 
     Attributes
     ----------
-    ids : ndarray of shape (n_samples,)
+    ids : ndarray of shape (n_samples,) or StoredIds
         Of the rows that both have, or their positions.
     old_rows, new_rows : ndarray of shape (n_samples,) or slice
         Their positions in both files; a slice where these are all rows in their order.
@@ -38,7 +39,7 @@ class MatchedRows:
     warnings : tuple of str
     """
 
-    ids: npt.NDArray[Any]
+    ids: npt.NDArray[Any] | StoredIds
     old_rows: TakenRows
     new_rows: TakenRows
     known: BoolArray
@@ -104,7 +105,7 @@ class ClassPair:
     @property
     def digest(self) -> str:
         """SHA-256 of the ids and of both predictions; names of classes may depend on the labels that are known."""
-        return digest_of(self.rows.ids, self.old_codes, self.new_codes)
+        return digest_of(np.asarray(self.rows.ids), self.old_codes, self.new_codes)
 
     def places(self, side: ServedPredictions, rows: TakenRows) -> TakenRows:
         """Return where some of the matched rows stand in the file of one side."""
@@ -163,4 +164,4 @@ class OutputPair:
     @property
     def digest(self) -> str:
         """SHA-256 of the ids and of both predictions."""
-        return digest_of(self.rows.ids, self.old_outputs, self.new_outputs)
+        return digest_of(np.asarray(self.rows.ids), self.old_outputs, self.new_outputs)

@@ -91,6 +91,8 @@ def class_scores(
     names: tuple[str, ...],
     threshold: float | None = None,
     second: str | None = None,
+    *,
+    largest: IntArray | None = None,
 ) -> ServedPredictions:
     """Read a column of scores for each class: probabilities, percentages, votes, log-probabilities, or any scores.
 
@@ -106,6 +108,8 @@ def class_scores(
         are none.
     second : str, optional
         Which class is the second one; by default that of the second column.
+    largest : ndarray of shape (n_rows,), optional
+        The column of the largest score of each row, the first of equal ones, where it is known.
 
     Raises
     ------
@@ -113,19 +117,22 @@ def class_scores(
         If there is a threshold and more than two classes.
     """
     n_rows, n_classes = scores.shape
-    codes = np.empty(n_rows, dtype=np.int64)
+    codes = np.empty(n_rows, dtype=np.int64) if largest is None else largest
     top = np.empty(n_rows)
     totals = np.empty(n_rows)
     n_tied = 0
     least = np.inf
     for rows in row_blocks(n_rows, 8 * n_classes):
         block = rows_of(scores, rows)
-        # NumPy's argmax is the first of equal scores, as torch and scikit-learn serve it.
-        codes[rows] = block.argmax(axis=1)
-        top[rows] = block.max(axis=1)
+        if largest is None:
+            # NumPy's argmax is the first of equal scores, as torch and scikit-learn serve it.
+            codes[rows] = block.argmax(axis=1)
+        top[rows] = np.take_along_axis(block, codes[rows, None], axis=1)[:, 0]
         totals[rows] = block.sum(axis=1)
-        n_largest = (block == top[rows][:, None]).sum(axis=1)
-        n_tied += int((n_largest > 1).sum())
+        is_largest = block == top[rows, None]
+        # Mostly there is one in each row, and no row is looked at.
+        if np.count_nonzero(is_largest) != len(block):
+            n_tied += int((is_largest.sum(axis=1) > 1).sum())
         least = min(least, float(block.min()))
     # Rows of one and the same sum are proportions: probabilities, percentages, votes of trees.
     total = totals[0]

@@ -22,6 +22,7 @@ from shiftmetrics.tables.prediction_tables import PredictionTables
 from shiftmetrics.tables.predictions import read_predictions
 from shiftmetrics.tables.python import cells_of
 from shiftmetrics.tables.reading import as_sentence
+from shiftmetrics.tables.stored_words import StoredIds
 
 ROUNDING = 1e-9
 """Change of an output, relative to the largest one, that is taken for rounding."""
@@ -170,10 +171,13 @@ def with_ids(cells: Cells, ids: npt.NDArray[Any]) -> Cells:
 
 def _matched(tables: PredictionTables, groups: Any) -> MatchedRows:
     """Return what both have in common."""
-    ids = np.asarray(tables.ids)
-    # A digest of objects would be one of their places in memory.
-    if ids.dtype == object:
-        ids = ids.astype(str)
+    ids = tables.ids
+    # Stored strings are made when somebody asks: all for a digest, few where all rows have labels.
+    if not isinstance(ids, StoredIds):
+        ids = np.asarray(ids)
+        # A digest of objects would be one of their places in memory.
+        if ids.dtype == object:
+            ids = ids.astype(str)
     reading = tables.reading
     if tables.weight is not None:
         note = "weights are not used here: each row counts once"

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+LARGE = 2_000_000
+"""Cells from which on a file is read column by column."""
+
+
 def _pyarrow(content: Content, kind: str) -> Any:
     with needs(f"{content.argument}, {kind},", "pyarrow", "'shiftmetrics[parquet]'"):
         import pyarrow as pa
@@ -33,7 +37,31 @@ def _read_parquet(content: Content) -> Cells:
         about = file.metadata
         stored = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
         content.check_size(max(stored, 8 * about.num_rows * about.num_columns))
-        return cells_of_arrow(file.read(), content)
+        schema = file.schema_arrow
+        # A dot is the way to a part of a nested column.
+        are_plain = len(set(schema.names)) == len(schema) and all(
+            name and "." not in name for name in schema.names
+        )
+        if about.num_rows * len(schema) < LARGE or not are_plain:
+            return cells_of_arrow(file.read(), content)
+        cells = cells_of_arrow(_ParquetColumns(file, about.num_rows, schema), content)
+        # What the columns were decoded into goes back before the next file is read.
+        pa.default_memory_pool().release_unused()
+        return cells
+
+
+class _ParquetColumns:
+    """A parquet file as a table of pyarrow whose columns are read when they are asked for, and not kept."""
+
+    def __init__(self, file: Any, num_rows: int, schema: Any) -> None:
+        self._file = file
+        self.num_rows = num_rows
+        self.schema = schema
+
+    def column(self, place: int) -> Any:
+        """Return one column, nested ones whole."""
+        name = self.schema.names[place]
+        return self._file.read(columns=[name]).column(name)
 
 
 def _read_orc(content: Content) -> Cells:
@@ -123,7 +151,7 @@ def cells_of_arrow(table: Any, content: Content) -> Cells:
                 written.append(part)
     if not columns:
         raise content.refusal("a table with columns", "which has none")
-    frame, texts, more = expanded(pd.DataFrame(columns), written)
+    frame, texts, more = expanded(pd.DataFrame(columns, copy=False), written)
     frame = frame.reset_index(drop=True)
     rows: tuple[str, ...] = (INDEX,) if ranges is not None else ()
     rows += tuple(name for name in index.values() if name in frame.columns)
