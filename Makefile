@@ -110,6 +110,7 @@ attack: $(VENV)/.installed-test ## damaged files for every reader, files that un
 	PYTHONPATH=tests $(BIN)/python tests/tables/test_damaged.py --cases $(CASES)
 	PYTHONPATH=tests $(BIN)/python tests/bombs.py
 	PYTHONPATH=tests $(BIN)/python tests/killed_writes.py
+	PYTHONPATH=tests $(BIN)/python tests/test_hostile_calls.py
 
 certificates: $(VENV)/.installed-test ## results against their exact values, for hours; CASES=2000 for some
 	PYTHONPATH=tests $(BIN)/python tests/certificates.py all --cases $(CASES)

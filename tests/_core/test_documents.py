@@ -1,11 +1,15 @@
 import errno
+import hashlib
+import io
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from shiftmetrics._core.documents import read_results, write_results
+from shiftmetrics._core.result import Result
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
 
@@ -96,3 +100,72 @@ def test_an_archive_that_is_none_is_refused_where_no_digest_tells(tmp_path):
     )
     with pytest.raises(ValueError, match=r"results\.json.* where a part is missing or damaged"):
         read_results(tmp_path / "results.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: "[" * 100_000 + "]" * 100_000, "nested too deeply"),
+        (
+            lambda text: text.replace('"n_samples": 30', '"n_samples": ' + "9" * 5000),
+            "a number that no result has",
+        ),
+        (
+            lambda text: text.replace('"n_samples": 30', '"n_samples": Infinity'),
+            "a number that no result has",
+        ),
+        (
+            lambda text: text.replace('"n_samples": 30', '"n_samples": NaN'),
+            "a number that no result has",
+        ),
+    ],
+)
+def test_numbers_and_depths_that_no_result_has_are_refused(change, words, results, tmp_path):
+    path = tmp_path / "one.json"
+    text = results["mild"].to_json()
+    path.write_text(change(text))
+    assert path.read_text() != text
+    for read in (Result.from_json, read_results):
+        with pytest.raises(ValueError, match=words) as caught:
+            read(path)
+        assert "sys." not in str(caught.value)
+
+
+def test_a_name_that_stands_twice_is_refused(results, tmp_path):
+    """The second would hide the first one from the rules of a release."""
+    path = tmp_path / "all.json"
+    document = json.loads(write_results(results))
+    document["results"].append(document["results"][0])
+    path.write_text(json.dumps(document))
+    with pytest.raises(ValueError, match="'mild' stands twice"):
+        read_results(path)
+
+
+@pytest.mark.parametrize("digest", ["../../../../etc/x", "0" * 64, "", 3])
+def test_a_digest_is_no_path(digest, results, tmp_path):
+    path = tmp_path / "one.json"
+    results["mild"].to_json(path)
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "arrays_sha256": digest}))
+    with pytest.raises(ValueError, match="damaged file or one of another result"):
+        read_results(path)
+
+
+def test_damaged_arrays_are_told_in_our_words(results, tmp_path):
+    """Whole as an archive, and with the digest of the JSON; an array in it is shorter than it says."""
+    path = tmp_path / "one.json"
+    results["mild"].to_json(path)
+    with zipfile.ZipFile(path.with_suffix(".npz"), "w") as archive:
+        archive.writestr("a.npy", array_bytes(np.zeros(9))[:-8])
+    content = path.with_suffix(".npz").read_bytes()
+    document = json.loads(path.read_text())
+    digest = hashlib.sha256(content).hexdigest()
+    path.write_text(json.dumps({**document, "arrays_sha256": digest}))
+    with pytest.raises(ValueError, match=r"The arrays in .* must be whole, got damaged ones"):
+        read_results(path)
+
+
+def array_bytes(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()

@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from shiftmetrics._core.record import KeepArray, decode, encode_value
 from shiftmetrics._core.staging import rename
 
 SCHEMA_VERSION = 2
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 def write_result(result: Any, path: str | os.PathLike[str] | None) -> str:
@@ -77,10 +79,10 @@ def read_result(source: str | os.PathLike[str]) -> Any:
     """Read one result from JSON text or from a file; see `Result.from_json`."""
     if isinstance(source, str) and source.lstrip().startswith("{"):
         with _in_words("text"):
-            return _result_of(json.loads(source), None)
+            return _result_of(_parsed(source, "text"), None)
     path = Path(source)
     with _in_words(path.name):
-        return _result_of(json.loads(path.read_text(encoding="utf-8")), path)
+        return _result_of(_parsed(path.read_text(encoding="utf-8"), path.name), path)
 
 
 def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -102,7 +104,7 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     path = Path(path)
     with _in_words(path.name):
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = _parsed(path.read_text(encoding="utf-8"), path.name)
         if not isinstance(document, Mapping) or "results" not in document:
             single = _result_of(document, path)
             return {single.title: single}
@@ -110,10 +112,38 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
         common = {
             name: document[name] for name in ("schema_version", "arrays_sha256") if name in document
         }
-        return {
-            str(entry["name"]): _result_of({**common, **entry}, path)
-            for entry in document["results"]
-        }
+        found = {}
+        for entry in document["results"]:
+            name = str(entry["name"])
+            if name in found:
+                got = f"{path.name}, in which {name!r} stands twice"
+                raise ArgumentValueError("source", "results with names of their own", got)
+            found[name] = _result_of({**common, **entry}, path)
+        return found
+
+
+class NotJsonError(ArgumentValueError):
+    """A text that is no JSON, or JSON of numbers and depths that no result has; the message holds its place."""
+
+
+def _parsed(text: str, place: str) -> Any:
+    """Return what JSON holds, in numbers that are finite: our writers write infinity as a string."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        reason = f"not JSON ({error})"
+        raise NotJsonError("source", "the JSON of a result", f"{place}, {reason}") from error
+    except RecursionError as error:
+        reason = "nested too deeply"
+        raise NotJsonError("source", "the JSON of a result", f"{place}, {reason}") from error
+    except ValueError as error:
+        # such as an integer of ten thousand digits
+        reason = "with a number that no result has"
+        raise NotJsonError("source", "the JSON of a result", f"{place}, {reason}") from error
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(name)
 
 
 @contextmanager
@@ -121,9 +151,11 @@ def _in_words(place: str) -> Iterator[None]:
     """Say in one sentence, with its place, what damage does to documents, archives and arrays."""
     try:
         yield
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except UnicodeDecodeError as error:
         expected = "the JSON of a result"
-        raise ArgumentValueError("source", expected, f"{place}, not JSON ({error})") from error
+        raise ArgumentValueError("source", expected, f"{place}, not JSON (not a text)") from error
+    except NotJsonError:
+        raise
     except ValueError as error:
         raise ValueError(f"{place}: {error}") from error
     except (MemoryError, OSError):
@@ -290,9 +322,11 @@ def _names_arrays(path: Path) -> bool:
 def _load_arrays(npz: Path, digest: str | None) -> dict[str, npt.NDArray[Any]]:
     """Load the arrays beside a JSON file, if there are any; ``digest`` is what the JSON says about them."""
     content = npz.read_bytes() if npz.is_file() else None
-    if isinstance(digest, str) and hashlib.sha256(content or b"").hexdigest() != digest:
+    # a digest is a part of a name below
+    is_digest = isinstance(digest, str) and _DIGEST.fullmatch(digest) is not None
+    if is_digest and hashlib.sha256(content or b"").hexdigest() != digest:
         # The process that wrote the pair may have ended between the two.
-        waiting = _waiting_archive(npz, digest)
+        waiting = _waiting_archive(npz, str(digest))
         if waiting.is_file():
             content = waiting.read_bytes()
     if content is None:
@@ -307,5 +341,11 @@ def _load_arrays(npz: Path, digest: str | None) -> dict[str, npt.NDArray[Any]]:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         size = sum(part.file_size for part in archive.infolist())
     check_memory(size, check_memory_limit(None), f"The file {str(npz)!r}", "Do not read it.")
-    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except Exception as error:  # NumPy and its archives raise what they come across
+        place = f"The arrays in {str(npz)!r}"
+        raise ArgumentValueError(
+            place, "whole", "damaged ones", "Write the result again."
+        ) from error
