@@ -401,7 +401,7 @@ def agreement_cases(n_cases: int, seed: int = 0) -> Iterator[Case]:
             else np.ones(n_classes)
         )
         prior = prior / prior.sum()
-        result = posterior_agreement(scores, reference, prior=prior)
+        result = posterior_agreement(scores, reference, prior=prior, kind="scores")
         # The maximum is not known exactly: no beta near the one found, or far from it, may do better.
         betas = (
             *10.0 ** rng.uniform(-6, 6, 8),

@@ -192,7 +192,7 @@ def comparison_is_right(run: Callable[..., Any], seed: int) -> None:
             one = posterior_agreement(new, old, kind="probabilities", floor=None, **AS_RANKED)
             assert beside[name]["normalized"] == pytest.approx(one.normalized, abs=1e-6)
             if len(case.models) == 2 and not len(case.labels):
-                assert values[name] == beside[name]["normalized"]
+                assert values[name] == pytest.approx(beside[name]["normalized"], abs=1e-12)
     best = max(values.values())
     first = found["models"][0]["name"]
     assert values[first] == pytest.approx(best, abs=1e-12)
@@ -206,6 +206,12 @@ CHECKS = {"agreement": agreement_is_right, "compare": comparison_is_right}
 @pytest.mark.parametrize("command", CHECKS)
 def test_numbers_of_random_models(run, place, command, seed):
     CHECKS[command](run, seed)
+
+
+@pytest.mark.parametrize("seed", [1153, 1226])
+def test_what_a_model_says_needs_no_evidence(run, place, seed):
+    """Classes 1, 2, 3 of unlike columns, and no and yes in one of 0 and 1, were asked for."""
+    agreement_is_right(run, seed)
 
 
 def main(n_seeds: int) -> int:

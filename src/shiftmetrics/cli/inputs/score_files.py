@@ -163,6 +163,11 @@ def read_score_files(
         ]
     in_files = {name: text for name, text in beside.items() if _is_column(text, files)}
     options, label_source = typed_roles(roles, **in_files)
+    if models and options.columns is None:
+        # What a model says needs no evidence: its probabilities are those of its classes.
+        from shiftmetrics.decisions.predictions.model_outputs import said_classes
+
+        options = replace(options, columns=said_classes(models[0]))
     truth = None if label_source is None else read_cells(label_source, roles.header)
     if label_source is not None:
         sources.append(label_source)

@@ -123,6 +123,15 @@ def prediction_table(model: Any, table: pd.DataFrame, named: Iterable[str]) -> p
     return pd.concat([beside, said], axis=1)
 
 
+def said_classes(model: Any) -> tuple[str, ...] | None:
+    """Return names of the columns of a model's probabilities in `prediction_table`; None without any."""
+    model = estimator_of(model)
+    classes = getattr(model, "classes_", None)
+    if not hasattr(model, "predict_proba") or getattr(classes, "ndim", None) != 1:
+        return None
+    return tuple(map(str, np.asarray(classes)))
+
+
 def _is_beside(name: str) -> bool:
     """Return True for the name of an id, or of none as pandas writes its index, and of a label."""
     is_unnamed = not name.strip() or name.lower().startswith("unnamed:")
