@@ -1,8 +1,11 @@
 """Files of Stata and SPSS: labels of values, not codes."""
 
+import struct
+
 import pandas as pd
 import pytest
 
+from shiftmetrics.tables.content import UnreadableError
 from shiftmetrics.tables.register import read_file
 
 
@@ -30,6 +33,22 @@ def test_labels_of_spss_in_place_of_codes(tmp_path):
     assert cells.frame["grade"].tolist() == [1, 2, 3]
     assert "grade" in cells.notes[0]
     assert cells.frame["id"].dtype.kind == "i"
+
+
+@pytest.mark.parametrize("compress", [False, True])
+def test_a_file_of_spss_cannot_hold_more_rows_than_bytes(compress, tmp_path, monkeypatch):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    path = tmp_path / "old.sav"
+    frame = pd.DataFrame({"id": range(500), "p": 0.5})
+    pyreadstat.write_sav(frame, str(path), compress=compress)
+    assert len(read_file(path, "OLD").frame) == 500
+    whole = path.read_bytes()
+    assert struct.unpack("<i", whole[80:84]) == (500,)
+    # The room for the rows would be made before the file is read: the library must not be asked.
+    monkeypatch.setattr(pyreadstat, "read_sav", lambda *_, **__: pytest.fail("the file was opened"))
+    path.write_bytes(whole[:80] + struct.pack("<i", min(2**31 - 1, 1033 * len(whole))) + whole[84:])
+    with pytest.raises(UnreadableError, match="OLD must be a whole file, .* rows in"):
+        read_file(path, "OLD")
 
 
 @pytest.mark.parametrize("version", [5, 8])

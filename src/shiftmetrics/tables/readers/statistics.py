@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,12 +14,16 @@ from typing import TYPE_CHECKING, Any
 from shiftmetrics._core.arrays import LARGEST_EXACT
 from shiftmetrics._core.validation import needs
 from shiftmetrics.tables.cells import Cells
-from shiftmetrics.tables.content import Content, Reader
+from shiftmetrics.tables.content import DAMAGED, Content, Reader
 from shiftmetrics.tables.readers.names import checked_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_SPSS_HEAD = 176
+"""Bytes of the fixed part of a file of SPSS."""
+_MOST_INFLATED = 1032
+"""How many bytes one byte of a zlib stream can stand for."""
 _TRANSPORT = re.compile(rb"HEADER RECORD\*{7}LIB(?:RARY|V8 ) +HEADER RECORD!{7}")
 
 
@@ -44,6 +49,7 @@ def _read_spss(content: Content) -> Cells:
         import pyreadstat
     content.check_size(8 * content.size)
     with _on_disk(content) as path:
+        _check_cases(content, Path(path))
         frame, about = pyreadstat.read_sav(path, apply_value_formats=False)
     return _labelled(content, frame, about.variable_value_labels)
 
@@ -63,6 +69,25 @@ def _write_transport(frame: pd.DataFrame, path: Path) -> None:
     # names of this format have no blanks
     names = {name: str(name).replace(" ", "_") for name in frame.columns}
     pyreadstat.write_xport(frame.rename(columns=names), str(path), file_format_version=8)
+
+
+def _check_cases(content: Content, path: Path) -> None:
+    """Refuse a file of SPSS that says to have more rows than it can hold.
+
+    The library makes room for them before it reads: a file of 952 bytes with one damaged number took 17 GB.
+    """
+    with path.open("rb") as file:
+        head = file.read(_SPSS_HEAD)
+    size = path.stat().st_size
+    if len(head) < _SPSS_HEAD:
+        return
+    # The layout code is 2 or 3 in the order of bytes of the file; a row takes a byte or more for each value.
+    order = "<" if head[64:68] in (b"\2\0\0\0", b"\3\0\0\0") else ">"
+    (n_rows,) = struct.unpack(f"{order}i", head[80:84])
+    most = size * (_MOST_INFLATED if head.startswith(b"$FL3") else 1)
+    if n_rows > most:
+        got = f"which says to have {n_rows:,} rows in {size:,} bytes"
+        raise content.refusal("a whole file", got, DAMAGED)
 
 
 @contextmanager
