@@ -71,6 +71,29 @@ def test_boxes():
     _refused(*_two(make), "boxes")
 
 
+@pytest.mark.parametrize(
+    "names",
+    [["bbox.0", "bbox.1", "bbox.2", "bbox.3"], ["box.xmin", "box.ymin", "box.xmax", "box.ymax"]],
+)
+def test_boxes_in_one_cell(names):
+    """As detections in the form of COCO, and objects of a pipeline, are taken apart."""
+
+    def make():
+        frame = pd.DataFrame(RNG.uniform(size=(N, 4)), columns=names)
+        category = RNG.integers(1, 4, N)
+        return frame.assign(
+            image_id=np.arange(N) // 3, category_id=category, score=RNG.uniform(size=N)
+        )
+
+    old, new = _two(make)
+    _refused(old, new, "boxes")
+    with pytest.raises(UnreadableTableError, match="boxes"):
+        read_predictions(
+            [cells(old), cells(new, "NEW", "new.csv")],
+            options=RoleOptions(prediction="category_id"),
+        )
+
+
 def test_rankings():
     def make():
         return pd.DataFrame(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,6 +21,8 @@ BOX_SIDES = (
     {"x_center", "y_center", "width", "height"}, {"x", "y", "w", "h"}, {"x", "y", "width", "height"},
 )  # fmt: skip
 """Names of the sides of boxes."""
+_BOX = re.compile(r"^(bbox|box|boxes|bounding_?box|rect)_")
+"""What stands before the sides where a box is a list or an object in one cell."""
 
 CENSOR_NAMES = {
     "event", "censored", "censor", "status", "event_observed", "death", "died", "event_indicator", "is_censored",
@@ -62,9 +65,7 @@ def refuse_other_tasks(
     # Who names classes or columns says that the rows are to be compared as classes.
     if options.classes is not None or options.columns is not None:
         return None
-    if any(sides <= names for sides in BOX_SIDES) and (
-        key is None or _has_many_rows_of_one(tables)
-    ):
+    if _have_boxes(names) and (key is None or _has_many_rows_of_one(tables)):
         return "The files hold boxes, several for one image: no command compares detections yet."
     if any(span <= names for span in SPAN_NAMES) and (key is None or _has_many_rows_of_one(tables)):
         return "The files hold segments with a start and an end: no command compares segments yet."
@@ -81,6 +82,14 @@ def refuse_other_tasks(
                 f"--group {query}` compares them by the relevances of the documents."
             )
     return _tags(tables, answers) or _ordered_grades(tables, labels, answers, options)
+
+
+def _have_boxes(names: set[str]) -> bool:
+    """Return True if four columns are the sides of a box, or the four numbers of a cell that has the name of one."""
+    inside = {_BOX.sub("", name) for name in names if _BOX.match(name)}
+    return {"0", "1", "2", "3"} <= inside or any(
+        sides <= names or sides <= inside for sides in BOX_SIDES
+    )
 
 
 def _has_many_rows_of_one(tables: Sequence[TableEvidence]) -> bool:

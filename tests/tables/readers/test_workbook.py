@@ -50,6 +50,24 @@ def test_an_index_that_pandas_writes_is_marked(tmp_path):
     assert cells.frame[""].tolist() == [4, 7]
 
 
+@pytest.mark.parametrize("n_titles", [0, 1, 2])
+@pytest.mark.parametrize("names", [["id", "answer"], [None, "answer"], ["", "id", "answer"]])
+def test_titles_above_a_narrow_table_are_no_header(n_titles, names, tmp_path):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for title in ["Predictions of March", "made by team A"][:n_titles]:
+        sheet.append([title])
+    sheet.append(names)
+    rows = [[f"r{place}", "cat" if place % 3 else "dog"] for place in range(12)]
+    for place, row in enumerate(rows):
+        sheet.append([place, *row] if len(names) == 3 else row)
+    book.save(tmp_path / "old.xlsx")
+    cells = read_file(tmp_path / "old.xlsx", "OLD")
+    assert len(cells.frame) == 12
+    assert cells.frame["answer"].tolist() == [row[1] for row in rows]
+    assert cells.frame[names[-2] or ""].tolist() == [row[0] for row in rows]
+
+
 def test_a_size_that_a_sheet_states_wrongly_is_left_alone(tmp_path):
     import re
     import zipfile

@@ -111,7 +111,7 @@ def _cells(content: Content, rows: list[list[Any]], notes: list[str]) -> Cells:
     rows = [[row[place] if place < len(row) else None for place in places] for row in rows]
     counts = [sum(cell is not None for cell in row) for row in rows]
     full = max(usual_count(counts), 1)
-    start = next(place for place, count in enumerate(counts) if count >= full - 1)
+    start = _first_line(rows, counts, full)
     if start:
         notes.append(counted_lines(start, "stands above the table", "stand above the table"))
     rows = rows[start:]
@@ -140,6 +140,17 @@ def _cells(content: Content, rows: list[list[Any]], notes: list[str]) -> Cells:
         headless=headless,
         notes=tuple(notes),
     )
+
+
+def _first_line(rows: list[list[Any]], counts: list[int], full: int) -> int:
+    """Return where the table starts: at the first row with all cells but one, for an index has no name.
+
+    Of two columns a title has all but one too: there the cell without a name is the first.
+    """
+    place = next(place for place, count in enumerate(counts) if count >= full - (full != 2))
+    if full == 2 and place and rows[place - 1][0] is None:
+        return place - 1
+    return place
 
 
 def _frame(names: list[str], columns: list[list[Any]]) -> tuple[pd.DataFrame, list[str]]:
