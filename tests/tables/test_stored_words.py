@@ -19,7 +19,11 @@ MANY = [f"row {place:05d}" for place in range(3 * SEEN + 7)]
 def _stored(words, storage):
     if storage == "pyarrow":
         pytest.importorskip("pyarrow")
-    return pd.Series(words, dtype=pd.StringDtype(storage, na_value=np.nan))
+    try:
+        kind = pd.StringDtype(storage, na_value=np.nan)
+    except TypeError:  # an older pandas, whose gaps are NA
+        kind = pd.StringDtype(storage)
+    return pd.Series(words, dtype=kind)
 
 
 COLUMNS = {
