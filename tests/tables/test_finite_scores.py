@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shiftmetrics.tables.ask import UnreadableTableError
-from shiftmetrics.tables.finite_scores import check_finite
+from shiftmetrics.tables.finite_scores import refuse_gaps
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -15,13 +15,13 @@ def test_the_row_and_the_column_are_named(value, row):
     with pytest.raises(
         UnreadableTableError, match=rf"got {value} in the column 'dog', row {row}\."
     ):
-        check_finite(scores, ["cat", "dog", "fox"], "old.csv")
+        refuse_gaps(scores, ["cat", "dog", "fox"], "old.csv")
 
 
 def test_minus_infinity_is_a_probability_of_zero():
     scores = np.zeros((10, 2))
     scores[4, 0] = -np.inf
-    check_finite(scores, ["a", "b"], "old.csv")
+    refuse_gaps(scores, ["a", "b"], "old.csv")
     scores[4, 1] = -np.inf
     with pytest.raises(UnreadableTableError, match="row 4"):
-        check_finite(scores, ["a", "b"], "old.csv")
+        refuse_gaps(scores, ["a", "b"], "old.csv")

@@ -130,15 +130,13 @@ def _parsed(text: str, place: str) -> Any:
     """Return what JSON holds, in numbers that are finite: our writers write infinity as a string."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
-    except json.JSONDecodeError as error:
-        reason = f"not JSON ({error})"
-        raise NotJsonError("source", "the JSON of a result", f"{place}, {reason}") from error
-    except RecursionError as error:
-        reason = "nested too deeply"
-        raise NotJsonError("source", "the JSON of a result", f"{place}, {reason}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         # such as an integer of ten thousand digits
         reason = "with a number that no result has"
+        if isinstance(error, json.JSONDecodeError):
+            reason = f"not JSON ({error})"
+        elif isinstance(error, RecursionError):
+            reason = "nested too deeply"
         raise NotJsonError("source", "the JSON of a result", f"{place}, {reason}") from error
 
 

@@ -15,7 +15,7 @@ from shiftmetrics.tables.classes import are_places
 from shiftmetrics.tables.counted_answers import classes_of_largest, numbers_of_counted
 from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence, Words
 from shiftmetrics.tables.finding import free_columns
-from shiftmetrics.tables.finite_scores import check_finite
+from shiftmetrics.tables.finite_scores import refuse_gaps
 from shiftmetrics.tables.naming import LabelledAnswers, names_of_columns
 from shiftmetrics.tables.opening import FoundRoles
 from shiftmetrics.tables.prediction_tables import PredictionForm, PredictionTable
@@ -64,7 +64,7 @@ def class_file(
         if own is None:
             refuse_pairs_of_classes(names, table.label)
         scores = table.numeric(names)
-        check_finite(scores, names, table.label)
+        refuse_gaps(scores, names, table.label)
         labelled = _labelled(roles, truth)
         classes = (
             _remembered(roles, place)

@@ -11,7 +11,7 @@ from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.tables.ask import UnreadableTableError
 
 
-def check_finite(scores: FloatArray, names: Sequence[str], label: str) -> None:
+def refuse_gaps(scores: FloatArray, names: Sequence[str], label: str) -> None:
     """Refuse gaps and plus infinity; minus infinity is a probability of 0, unless a row holds nothing else.
 
     Raises

@@ -365,9 +365,13 @@ class AuditResult(LeadingVerdict, Drawn, Result):
 
 def p_words(p_value: float) -> str:
     """Return a p-value in words: "p = 0.012", "p < 0.001"."""
-    if p_value < 0.001:
-        return "p < 0.001"
-    return f"p = {p_value:.2g}"
+    number = p_number(p_value)
+    return f"p {number}" if number.startswith("<") else f"p = {number}"
+
+
+def p_number(p_value: float) -> str:
+    """Return a p-value for a column that is called p: "0.012", "< 0.001"."""
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.2g}"
 
 
 def _named(names: list[str]) -> str:

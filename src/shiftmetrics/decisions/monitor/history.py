@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from shiftmetrics._core.record import Record
-from shiftmetrics.decisions.monitor.passport import Count
+from shiftmetrics.decisions.monitor.passport import BatchCounts, Count
 
 MOST_SHOWN = 500
 """Last batches that a result holds; the file of the history holds all."""
@@ -43,11 +45,12 @@ class CountedBatch(Record):
     @classmethod
     def of_line(cls, entry: Mapping[str, Any]) -> CountedBatch:
         """Return the batch of a line of the history."""
+        counts = counts_of_line(entry)
         return cls(
             number=entry["sequence"],
             time=entry["time"],
-            rows=tuple(Count(hits, n) for hits, n in entry["rows"]),
-            errors=Count(*entry["errors"]),
+            rows=counts.rows,
+            errors=counts.errors,
             verdict=entry["verdict"],
             acknowledged=tuple(entry.get("acknowledged", ())),
         )
@@ -55,4 +58,11 @@ class CountedBatch(Record):
     @property
     def n_samples(self) -> int:
         """How many samples it has; without tests of the samples, how many labels."""
-        return max([count.n for count in self.rows], default=self.errors.n)
+        return BatchCounts(self.rows, self.errors).n_samples
+
+
+def counts_of_line(entry: Mapping[str, Any]) -> BatchCounts:
+    """Return the counts of a line of the history; an older one has none of columns."""
+    rows = tuple(Count(hits, n) for hits, n in entry["rows"])
+    columns = np.array(entry.get("columns", ()), dtype=np.int64)
+    return BatchCounts(rows, Count(*entry["errors"]), digest=entry["digest"], columns=columns)

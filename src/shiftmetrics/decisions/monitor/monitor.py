@@ -112,16 +112,12 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
             first = min(raised, key=lambda alarm: alarm.raised_at)
             return rows.index(first), first
         evidence = [alarm.alpha * alarm.highest for alarm in rows]
-        has_errors = errors is not None and errors.n_samples > 0
-        if (
-            errors is not None
-            and has_errors
-            and errors.alpha * errors.highest >= max(evidence, default=0.0)
-        ):
+        most = max(evidence, default=0.0)
+        if errors is not None and errors.n_samples and errors.alpha * errors.highest >= most:
             return None, errors
         if not rows:
             return None, None
-        place = evidence.index(max(evidence))
+        place = evidence.index(most)
         return place, rows[place]
 
     @property
@@ -144,7 +140,7 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
         """Return what the alarms promise, and what is not watched."""
         alpha = float(self.settings["alpha"])
         sentences = []
-        if self.state.recent.size and any(alarm.raised for alarm in self.state.rows):
+        if self.state.recent.size and self.state.samples_changed:
             sentences.append(_moves_in_words(self.moved))
         sentences += [
             f"At most {100 * alpha:g} % of monitors ever raise an alarm without a change, however "
@@ -211,7 +207,6 @@ def monitor_batch(
     counts = batch if isinstance(batch, BatchCounts) else passport.count(batch, model=model)
     state = state.update(counts)
     repeated = repeated_rows(state.seen, state.n_batches)
-    samples_changed = any(alarm.raised for alarm in state.rows)
     return MonitorResult(
         value=_p_value(state, passport.alpha),
         error_bound=0.0,
@@ -223,7 +218,7 @@ def monitor_batch(
         verdict=_verdict(state),
         state=state,
         note=passport.note,
-        moved=moved_columns(passport.columns, state.recent) if samples_changed else (),
+        moved=moved_columns(passport.columns, state.recent) if state.samples_changed else (),
     )
 
 
@@ -245,7 +240,7 @@ def _verdict(state: MonitorState) -> str:
     """Return the worst that is shown: errors before samples, which may change without harm."""
     if state.errors is not None and state.errors.raised:
         return verdicts.ERRORS_HAVE_RISEN
-    if any(alarm.raised for alarm in state.rows):
+    if state.samples_changed:
         return verdicts.SAMPLES_HAVE_CHANGED
     return verdicts.NO_ALARM
 

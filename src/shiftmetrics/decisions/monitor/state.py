@@ -121,7 +121,7 @@ class MonitorState(FileRecord):
         if errors is not None and errors.raised:
             errors = errors.restarted()
         rows = self.rows
-        if any(alarm.raised for alarm in rows):
+        if self.samples_changed:
             rows = tuple(alarm.restarted() for alarm in rows)
         added = Acknowledgement(note=note.strip(), batch=self.n_batches, alarms=raised)
         return replace(self, errors=errors, rows=rows, acknowledged=(*self.acknowledged, added))
@@ -130,6 +130,11 @@ class MonitorState(FileRecord):
     def alarms(self) -> tuple[Alarm, ...]:
         """All alarms, that of errors first."""
         return self.rows if self.errors is None else (self.errors, *self.rows)
+
+    @property
+    def samples_changed(self) -> bool:
+        """Whether an alarm of the samples is raised."""
+        return any(alarm.raised for alarm in self.rows)
 
     @property
     def sequence(self) -> int:

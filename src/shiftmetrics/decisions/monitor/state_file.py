@@ -13,19 +13,17 @@ import itertools
 import json
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.staging import current_staging
-from shiftmetrics.decisions.monitor.history import MOST_SHOWN, CountedBatch
+from shiftmetrics.decisions.monitor.history import MOST_SHOWN, CountedBatch, counts_of_line
 from shiftmetrics.decisions.monitor.monitor import MonitorResult
-from shiftmetrics.decisions.monitor.passport import BatchCounts, Count, Passport
+from shiftmetrics.decisions.monitor.passport import Passport
 from shiftmetrics.decisions.monitor.records import canonical
 from shiftmetrics.decisions.monitor.state import MonitorState
 
@@ -102,7 +100,7 @@ class StateFile:
         if not self.path.exists():
             return None
         state = MonitorState.load(self.path, passport)
-        if state.history and self.history.exists() and state.history not in self._digests():
+        if state.history and self.history.exists() and state.history not in self._by_digest():
             expected = f"the line of batch {state.n_batches} that the state names"
             remedy = (
                 "It was edited, or is that of another state. Put both back, or start a new state."
@@ -169,8 +167,9 @@ class StateFile:
             got = f"{str(self.history)!r}, which is damaged"
             raise ArgumentValueError("state", "beside a history of JSON lines", got) from error
 
-    def _digests(self) -> set[str]:
-        return {_digest(line) for line in self._lines()}
+    def _by_digest(self) -> dict[str, str]:
+        """Return the lines of the history by their digests; none where there is no history."""
+        return {_digest(line): line for line in self._lines()} if self.history.exists() else {}
 
     def replay(self, passport: Passport) -> MonitorState:
         """Compute the state again from the counts in its history, to prove its alarms.
@@ -197,7 +196,7 @@ class StateFile:
         for entry in reversed(entries):
             for note in entry.get("acknowledged", ()):
                 again = again.acknowledge(note)
-            again = again.update(_counts(entry))
+            again = again.update(counts_of_line(entry))
         again = replace(again, history=state.history)
         if not again.equals(state):
             raise ArgumentValueError("state", "what its history gives", "other alarms or counts")
@@ -210,7 +209,7 @@ class StateFile:
 
     def _entries(self, state: MonitorState) -> Iterator[dict[str, Any]]:
         """Yield the lines on the way from a state to its first batch, as far as the history has them."""
-        lines = {_digest(line): line for line in self._lines()} if self.history.exists() else {}
+        lines = self._by_digest()
         digest = state.history
         while digest in lines:
             entry = json.loads(lines[digest])
@@ -241,13 +240,6 @@ def _line(result: MonitorResult, before: MonitorState | None) -> str:
             "previous": "" if before is None else before.history,
         }
     )
-
-
-def _counts(entry: Mapping[str, Any]) -> BatchCounts:
-    """Return the counts of a line of the history."""
-    rows = tuple(Count(hits, n) for hits, n in entry["rows"])
-    columns = np.array(entry.get("columns", ()), dtype=np.int64)
-    return BatchCounts(rows, Count(*entry["errors"]), digest=entry["digest"], columns=columns)
 
 
 def _digest(line: str) -> str:

@@ -11,6 +11,7 @@ from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.reading.estimators import (
     is_of_xgboost,
     known_categories,
+    libraries_of,
     splits_categories,
 )
 
@@ -46,7 +47,7 @@ def forest_of(model: Any) -> Forest | None:
         committee = read_committee(model, forest_of)
         if committee is not None:
             return committee
-    libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
+    libraries = libraries_of(model)
     if is_of_xgboost(model):
         from shiftmetrics.models.forests.from_xgboost import read_xgboost as read
     elif hasattr(model, "booster_"):

@@ -44,8 +44,12 @@ def is_of_sklearn(model: Any) -> bool:
 
 def is_of_xgboost(model: Any) -> bool:
     """Return True if a model is a scikit-learn wrapper of XGBoost, or derived from one."""
-    libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
-    return "xgboost" in libraries and hasattr(model, "get_booster")
+    return "xgboost" in libraries_of(model) and hasattr(model, "get_booster")
+
+
+def libraries_of(model: Any) -> set[str]:
+    """Return the libraries that a model's class, and those it is derived from, are of."""
+    return {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
 
 
 def is_sampler(step: Any) -> bool:

@@ -6,7 +6,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from shiftmetrics.tables.readers.evaluations import LogFormat, ScoredAnswer, numbered, reader_of
+from shiftmetrics.tables.readers.evaluations import (
+    LogFormat,
+    ScoredAnswer,
+    numbered,
+    reader_of,
+    repeats_of,
+)
 
 COMPLETE = 2
 """The status of an attempt of garak whose outputs were judged."""
@@ -37,7 +43,7 @@ def _evalscope(records: Any) -> Iterator[ScoredAnswer]:
     named = [
         index if group is None else group for index, group in zip(indices, groups, strict=True)
     ]
-    for record, name, (place, any_repeats) in zip(records, named, numbered(named), strict=True):
+    for record, name, repeat in zip(records, named, repeats_of(named), strict=True):
         score = record["sample_score"]["score"]
         main = score.get("main_score_name")
         values = dict(score.get("value") or {})
@@ -51,7 +57,7 @@ def _evalscope(records: Any) -> Iterator[ScoredAnswer]:
             asked=[asked or record.get("input"), record.get("target")],
             scores=values,
             failed=status not in ("success", "degraded"),
-            repeat=place if any_repeats else None,
+            repeat=repeat,
             about=record["sample_score"].get("sample_metadata"),
         )
 
@@ -89,12 +95,9 @@ def _openai_evals(records: Any) -> Iterator[ScoredAnswer]:
 
 def _human_eval(records: Any) -> Iterator[ScoredAnswer]:
     names = [str(record["task_id"]) for record in records]
-    for record, name, (place, any_repeats) in zip(records, names, numbered(names), strict=True):
+    for record, name, repeat in zip(records, names, repeats_of(names), strict=True):
         yield ScoredAnswer(
-            question=name,
-            asked=name,
-            scores={"passed": record["passed"]},
-            repeat=place if any_repeats else None,
+            question=name, asked=name, scores={"passed": record["passed"]}, repeat=repeat
         )
 
 
@@ -132,7 +135,6 @@ FORMATS = (
     LogFormat(
         tool="evalscope",
         name="a file of reviews of evalscope",
-        suffixes=(".jsonl",),
         told_by='a first line with "index" and "sample_score"',
         tells=lambda head: _holds(_first(head), "index", "sample_score"),
         answers=_evalscope,
@@ -141,7 +143,6 @@ FORMATS = (
     LogFormat(
         tool="OpenAI's evals",
         name="a log of OpenAI's evals",
-        suffixes=(".jsonl",),
         told_by='a first line with "spec" that names the eval',
         tells=lambda head: _holds(_first(head), "spec") and b'"eval_name"' in head,
         answers=_openai_evals,
@@ -150,7 +151,6 @@ FORMATS = (
     LogFormat(
         tool="HumanEval",
         name="a file of results of HumanEval",
-        suffixes=(".jsonl",),
         told_by='a first line with "task_id", "completion" and "passed"',
         tells=lambda head: _holds(_first(head), "task_id", "completion", "passed"),
         answers=_human_eval,
@@ -159,7 +159,6 @@ FORMATS = (
     LogFormat(
         tool="garak",
         name="a report of garak",
-        suffixes=(".jsonl",),
         told_by='a first line with "entry_type"',
         tells=lambda head: _holds(_first(head), "entry_type"),
         answers=_garak,

@@ -6,7 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from shiftmetrics.tables.readers.evaluations import LogFormat, ScoredAnswer, reader_of
+from shiftmetrics.tables.readers.evaluations import (
+    LogFormat,
+    ScoredAnswer,
+    reader_of,
+    repeats_of,
+)
 
 PASS = "pass"
 
@@ -21,34 +26,27 @@ def _has(*marks: bytes, begin: bytes = rb"\{") -> Any:
 
 
 def _evalplus(found: Any) -> Iterator[ScoredAnswer]:
-    tasks = found["eval"]
-    any_repeats = any(len(samples) > 1 for samples in tasks.values())
-    for name, samples in tasks.items():
-        for place, sample in enumerate(samples, start=1):
-            base = sample["base_status"] == PASS
-            scores: dict[str, Any] = {}
-            if sample.get("plus_status") is not None:
-                # the tests that were added count beside the first ones, as in the tool's own figure
-                scores["plus"] = base and sample["plus_status"] == PASS
-            scores["base"] = base
-            yield ScoredAnswer(
-                question=name,
-                asked=name,
-                scores=scores,
-                repeat=place if any_repeats else None,
-            )
+    for name, sample, repeat in _samples(found["eval"]):
+        base = sample["base_status"] == PASS
+        scores: dict[str, Any] = {}
+        if sample.get("plus_status") is not None:
+            # the tests that were added count beside the first ones, as in the tool's own figure
+            scores["plus"] = base and sample["plus_status"] == PASS
+        scores["base"] = base
+        yield ScoredAnswer(question=name, asked=name, scores=scores, repeat=repeat)
 
 
 def _code_eval(found: Any) -> Iterator[ScoredAnswer]:
-    any_repeats = any(len(samples) > 1 for samples in found.values())
-    for name, samples in found.items():
-        for place, (_, sample) in enumerate(samples, start=1):
-            yield ScoredAnswer(
-                question=str(name),
-                asked=str(name),
-                scores={"passed": bool(sample["passed"])},
-                repeat=place if any_repeats else None,
-            )
+    for name, (_, sample), repeat in _samples(found):
+        passed = {"passed": bool(sample["passed"])}
+        yield ScoredAnswer(question=name, asked=name, scores=passed, repeat=repeat)
+
+
+def _samples(tasks: Any) -> Iterator[tuple[str, Any, int | None]]:
+    """Yield the samples of each task with its name, and which of them each is; None where all tasks have one."""
+    listed = [(str(name), sample) for name, samples in tasks.items() for sample in samples]
+    repeats = repeats_of(name for name, _ in listed)
+    return ((name, sample, repeat) for (name, sample), repeat in zip(listed, repeats, strict=True))
 
 
 def _helm(found: Any) -> Iterator[ScoredAnswer]:
@@ -145,7 +143,6 @@ FORMATS = (
     LogFormat(
         tool="EvalPlus",
         name="a log of EvalPlus",
-        suffixes=(".json",),
         told_by='an object with "eval" and "base_status"',
         tells=_has(b'"eval"', b'"base_status"'),
         answers=_evalplus,
@@ -153,7 +150,6 @@ FORMATS = (
     LogFormat(
         tool="code_eval",
         name="a log of code_eval, as bigcode-evaluation-harness writes it",
-        suffixes=(".json",),
         told_by='an object of lists of pairs with "completion_id" and "passed"',
         tells=_has(
             b'"completion_id"', b'"passed"', begin=rb'\{\s*"[^"]+"\s*:\s*\[\s*\[\s*\d+\s*,\s*\{'
@@ -163,7 +159,6 @@ FORMATS = (
     LogFormat(
         tool="HELM",
         name="a file of statistics of each instance of HELM",
-        suffixes=(".json",),
         told_by='a list of objects with "instance_id", "train_trial_index" and "stats"',
         tells=_has(b'"instance_id"', b'"train_trial_index"', b'"stats"', begin=rb"\[\s*\{"),
         answers=_helm,
@@ -171,7 +166,6 @@ FORMATS = (
     LogFormat(
         tool="OpenCompass",
         name="a file of results of OpenCompass with details",
-        suffixes=(".json",),
         told_by='an object with "details" and "correct", predictions and references',
         tells=_has(b'"details"', b'"correct"', b'"pred'),
         answers=_opencompass,
@@ -179,7 +173,6 @@ FORMATS = (
     LogFormat(
         tool="DeepEval",
         name="a test run of DeepEval",
-        suffixes=(".json",),
         told_by='an object with "testCases" and "metricsData"',
         tells=_has(b'"testCases"', b'"metricsData"'),
         answers=_deepeval,
@@ -188,7 +181,6 @@ FORMATS = (
     LogFormat(
         tool="MTEB",
         name="a file of results of a task of MTEB",
-        suffixes=(".json",),
         told_by='an object with "task_name", "mteb_version" and "main_score"',
         tells=_has(b'"task_name"', b'"mteb_version"', b'"main_score"'),
         answers=_mteb,

@@ -80,7 +80,6 @@ class LogFormat:
     tool : str
     name : str
         With its article, for messages.
-    suffixes : tuple of str
     told_by : str
     tells : callable
         Takes the first bytes, without a byte order mark and blanks.
@@ -94,7 +93,6 @@ class LogFormat:
 
     tool: str
     name: str
-    suffixes: tuple[str, ...]
     told_by: str
     tells: Callable[[bytes], bool]
     answers: Callable[[Any], Iterable[ScoredAnswer]]
@@ -106,7 +104,7 @@ def reader_of(about: LogFormat) -> Reader:
     """Return the reader of a format."""
     return Reader(
         name=about.name,
-        suffixes=about.suffixes,
+        suffixes=(".jsonl" if about.is_lines else ".json",),
         told_by=about.told_by,
         tells=partial(_tells, about),
         read=partial(_read, about),
@@ -136,6 +134,20 @@ def _parsed(about: LogFormat, content: Content) -> Any:
 
 
 def _lines(about: LogFormat, content: Content) -> Iterator[Any]:
+    for place, record in parsed_lines(content, about.name):
+        if not isinstance(record, dict):
+            raise content.refusal(about.name, f"whose line {place} is no object", DAMAGED)
+        yield record
+
+
+def parsed_lines(content: Content, name: str) -> Iterator[tuple[int, Any]]:
+    """Yield what each line holds that is not empty, with its number from 1 on; ``name`` is what the file should be.
+
+    Raises
+    ------
+    UnreadableError
+        If a line is no JSON.
+    """
     with content.open() as file:
         for place, line in enumerate(file, start=1):
             if not line.strip():
@@ -144,10 +156,8 @@ def _lines(about: LogFormat, content: Content) -> Iterator[Any]:
                 record = json.loads(line)
             except (ValueError, RecursionError) as error:
                 got = f"whose line {place} cannot be read"
-                raise content.refusal(about.name, got, DAMAGED) from error
-            if not isinstance(record, dict):
-                raise content.refusal(about.name, f"whose line {place} is no object", DAMAGED)
-            yield record
+                raise content.refusal(name, got, DAMAGED) from error
+            yield place, record
 
 
 def cells_of_answers(
@@ -196,6 +206,11 @@ def cells_of_answers(
         lower_is_better=frozenset(column_of_score(name) for name in kept if falls(name)),
         says_repeats=says_repeats,
     )
+
+
+def repeats_of(names: Iterable[Any]) -> list[int | None]:
+    """Return which answer to its question each one is, from 1 on; None for all where each question has one."""
+    return [place if any_twice else None for place, any_twice in numbered(names)]
 
 
 def numbered(names: Iterable[Any]) -> Iterator[tuple[int, bool]]:

@@ -22,12 +22,11 @@ def _tells(content: Content) -> bool:
     if not content.head.startswith(b"PAR1"):
         return False
     try:
-        from pyarrow import BufferReader, parquet, types
+        from pyarrow import parquet, types
     except ImportError:
         # the reader of parquet files says what is missing
         return False
-    source = str(content.path) if content.path is not None else BufferReader(content.read())
-    schema = parquet.read_schema(source)
+    schema = parquet.read_schema(_source(content))
     metrics = [name for name in METRICS if name in schema.names]
     if not metrics or not any(name in schema.names for name in ANSWERS):
         return False
@@ -36,15 +35,21 @@ def _tells(content: Content) -> bool:
 
 @collector_paused()
 def _read(content: Content) -> Cells:
-    from pyarrow import BufferReader, parquet
+    from pyarrow import parquet
 
     content.check_size(8 * content.size)
-    source = str(content.path) if content.path is not None else BufferReader(content.read())
-    records = parquet.read_table(source).to_pylist()
+    records = parquet.read_table(_source(content)).to_pylist()
     match = _NAME.fullmatch(content.name)
     # the number of examples stands behind the task: gsm8k|5
     task = match["task"] if match else ""
     return cells_of_answers(content, TOOL, _answers(records, task))
+
+
+def _source(content: Content) -> Any:
+    """Return what pyarrow opens: a file by its path, which alone is read in parts."""
+    from pyarrow import BufferReader
+
+    return str(content.path) if content.path is not None else BufferReader(content.read())
 
 
 def _answers(records: list[dict[str, Any]], task: str) -> Iterator[ScoredAnswer]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from shiftmetrics.tables.cells import Cells
@@ -23,6 +22,7 @@ from shiftmetrics.tables.logs import (
     number_of,
     plain_fields,
 )
+from shiftmetrics.tables.readers.evaluations import parsed_lines
 from shiftmetrics.tables.readers.json import read_json_lines
 
 TOOL = "lm-evaluation-harness"
@@ -46,20 +46,6 @@ def _tells(content: Content) -> bool:
     return _FIRST.match(head) is not None
 
 
-def _records(content: Content) -> Iterator[dict[str, Any]]:
-    content.check_size(4 * content.size)
-    with content.open() as file:
-        for place, line in enumerate(file):
-            if not line.strip():
-                continue
-            try:
-                yield json.loads(line)
-            except (ValueError, RecursionError) as error:
-                where = f"whose line {place + 1} cannot be read"
-                remedy = "Write it anew: it may be truncated or damaged."
-                raise content.refusal(f"a log of {TOOL}", where, remedy) from error
-
-
 @collector_paused()
 def _read(content: Content) -> Cells:
     match = _NAME.fullmatch(content.name)
@@ -70,7 +56,8 @@ def _read(content: Content) -> Cells:
     doubled: list[dict[str, Any]] = []
     prompts: set[str] = set()
     settings: dict[str, str] = {}
-    for place, record in enumerate(_records(content)):
+    content.check_size(4 * content.size)
+    for place, (_, record) in enumerate(parsed_lines(content, f"a log of {TOOL}")):
         if not isinstance(record, dict) or not any(name in record for name in ANSWERS):
             # another table which happens to begin so
             return read_json_lines(content)

@@ -147,7 +147,8 @@ def _first_line(rows: list[list[Any]], counts: list[int], full: int) -> int:
 
     Of two columns a title has all but one too: there the cell without a name is the first.
     """
-    place = next(place for place, count in enumerate(counts) if count >= full - (full != 2))
+    enough = 2 if full == 2 else full - 1
+    place = next(place for place, count in enumerate(counts) if count >= enough)
     if full == 2 and place and rows[place - 1][0] is None:
         return place - 1
     return place

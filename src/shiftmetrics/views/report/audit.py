@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shiftmetrics.decisions.audit.new_modes import TableMode
-from shiftmetrics.decisions.audit.result import AuditResult, p_words
+from shiftmetrics.decisions.audit.result import AuditResult, p_number, p_words
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
 from shiftmetrics.views.report.verdict import TONES, KeyFigure, Verdict, verdicts
 
@@ -120,7 +120,7 @@ def _column_lines(result: AuditResult) -> list[dict[str, Any]]:
             "New levels": ", ".join(change.new_levels[:3]) or "–",
             "Missing": Number(f"{percent(change.missing[0])} → {percent(change.missing[1])}"),
             "Effect": Number(f"{change.effect:.2f}"),
-            "p": Number(p_words(change.p_value).removeprefix("p = ").removeprefix("p ")),
+            "p": Number(p_number(change.p_value)),
         }
         for change in result.changes.columns[:MOST_COLUMNS]
     ]

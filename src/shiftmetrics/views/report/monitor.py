@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shiftmetrics.decisions.audit.result import p_words
+from shiftmetrics.decisions.audit.result import p_number
 from shiftmetrics.decisions.monitor.column_profiles import ColumnMove
 from shiftmetrics.decisions.monitor.history import CountedBatch
 from shiftmetrics.decisions.monitor.monitor import MonitorResult
@@ -80,7 +80,7 @@ def _move_line(move: ColumnMove) -> dict[str, Any]:
         "Last batches": Number(str(move.n_batches)),
         "Now": Number(f"{move.now[0]:,} of {move.now[1]:,}"),
         "Reference": Number(f"{move.before[0]:,} of {move.before[1]:,}"),
-        "p": Number(p_words(move.p_value).removeprefix("p = ").removeprefix("p ")),
+        "p": Number(p_number(move.p_value)),
     }
 
 
