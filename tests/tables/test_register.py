@@ -172,6 +172,16 @@ def test_half_of_a_sign_is_refused(text, tmp_path):
     assert read_file(path, "OLD").frame["p"].tolist() == ["\N{GRINNING FACE}", "b"]
 
 
+def test_half_of_a_sign_is_found_among_other_cells_and_in_the_last_of_many_rows(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('[{"p": 1}, {"p": null}, {"p": "a"}, {"p": "\\ud83d"}]')
+    with pytest.raises(UnreadableError, match="OLD must be a .*, got 'a.json'"):
+        read_file(path, "OLD")
+    np.save(tmp_path / "a.npy", np.array(["a"] * 20_000 + ["\ud83d"]))
+    with pytest.raises(UnreadableError, match="half of one"):
+        read_file(tmp_path / "a.npy", "OLD")
+
+
 def test_half_of_a_sign_in_an_array_or_in_a_part_is_refused(tmp_path):
     np.save(tmp_path / "a.npy", np.array(["a", "\ud83d"]))
     with pytest.raises(UnreadableError, match="half of one"):

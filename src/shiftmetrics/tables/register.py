@@ -10,10 +10,11 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.exceptions import REPR_LENGTH
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.content import Content, Reader, ReadOptions, UnreadableError
@@ -40,6 +41,9 @@ from shiftmetrics.tables.readers import (
 )
 from shiftmetrics.tables.readers.folders import files_of_parts, read_parts
 from shiftmetrics.tables.readers.strangers import refuse_strangers
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Found = TypeVar("Found")
 
@@ -138,9 +142,9 @@ def _of_whole_signs(content: Content, cells: Cells) -> Cells:
         frame = cells.frame
         "".join(map(str, frame.columns)).encode()
         for place, kind in enumerate(frame.dtypes):
-            # cells of other types are numbers, or texts of a library that checks them
-            if kind.kind == "O":
-                "".join(cell for cell in frame.iloc[:, place] if isinstance(cell, str)).encode()
+            # Cells of other types are numbers; those that pyarrow stores are bytes of UTF-8 already.
+            if kind.kind == "O" and getattr(kind, "storage", "") != "pyarrow":
+                _encode(frame.iloc[:, place])
     except UnicodeEncodeError as error:
         raise content.refusal(
             "a table of whole signs",
@@ -148,6 +152,23 @@ def _of_whole_signs(content: Content, cells: Cells) -> Cells:
             "Write the file anew: a text was cut in the middle of a sign.",
         ) from error
     return cells
+
+
+def _encode(column: pd.Series) -> None:
+    """Encode the texts of a column, some rows at a time; what is no text is passed over.
+
+    Raises
+    ------
+    UnicodeEncodeError
+        If a text holds half of a sign.
+    """
+    for rows in row_blocks(len(column), 64):
+        cells = column.iloc[rows].tolist()
+        try:
+            joined = "".join(cells)
+        except TypeError:
+            joined = "".join([cell for cell in cells if isinstance(cell, str)])
+        joined.encode()
 
 
 def _told(content: Content) -> Reader:
