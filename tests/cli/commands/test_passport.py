@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from seasonal import month_of, year_of
 from shiftmetrics.decisions import Passport, make_passport
 
 
@@ -70,3 +71,28 @@ def test_an_output_that_cannot_be_written_leaves_the_file_as_it_was(
     monkeypatch.setattr("shiftmetrics.cli.commands.passport.say", full)
     assert run("passport", tmp_path / "r.csv", "--output", path).exit_code != 0
     assert (path.read_bytes() if path.exists() else None) == before
+
+
+def test_seasons_are_told_apart_as_typed(run, tmp_path):
+    rng = np.random.default_rng(0)
+    year_of(rng, 60).drop(columns=["label", "guess"]).to_csv(tmp_path / "year.csv", index=False)
+    july = month_of(rng, 7).drop(columns=["label", "guess"])
+    july.to_csv(tmp_path / "july.csv", index=False)
+    path = tmp_path / "p.json"
+    plain = run("passport", tmp_path / "year.csv", "--output", path)
+    assert "--season month --time day" in plain.output
+    warned = run("monitor", path, tmp_path / "july.csv", "--state", tmp_path / "s.json")
+    assert "an alarm may be the season's" in " ".join(warned.output.split())
+    options = ["--season", "month", "--time", "day"]
+    made = run("passport", tmp_path / "year.csv", "--output", path, *options)
+    assert made.exit_code == 0, made.output
+    assert "same month of the reference" in " ".join(made.output.split())
+    calm = run("monitor", path, tmp_path / "july.csv", "--state", tmp_path / "t.json")
+    assert calm.exit_code == 0, calm.output
+    assert "an alarm may be the season's" not in " ".join(calm.output.split())
+    moved = july.assign(temp=july["temp"] - 20)
+    moved.to_csv(tmp_path / "moved.csv", index=False)
+    report = ["--report", tmp_path / "r.html"]
+    raised = run("monitor", path, tmp_path / "moved.csv", "--state", tmp_path / "t.json", *report)
+    assert raised.exit_code == 1, raised.output
+    assert "temp" in raised.output

@@ -5,8 +5,9 @@ import pytest
 from batches import table
 from shiftmetrics.decisions.monitor.acknowledgement import Acknowledgement
 from shiftmetrics.decisions.monitor.monitor import monitor_batch
-from shiftmetrics.decisions.monitor.passport import BatchCounts, Count
+from shiftmetrics.decisions.monitor.passport import BatchCounts
 from shiftmetrics.decisions.monitor.profile import make_passport
+from shiftmetrics.decisions.monitor.row_tests import Count
 from shiftmetrics.decisions.monitor.state import MonitorState
 from shiftmetrics.decisions.monitor.state_file import StateFile
 

@@ -146,3 +146,95 @@ def test_few_monitors_alarm_falsely_after_changes_that_were_acknowledged():
     false = sum(judged_after_changes(rng, (0.05, 0.2, 0.45, 0.8)) for _ in range(200))
     # At most 5 % over all starts together: of 200, more than 17 are rarer than 1 in 100.
     assert false <= 17
+
+
+def by_urns(hits, sizes, reference):
+    """Return the evidence of seasons after each batch, by binomial and beta-binomial probabilities."""
+    bets = np.zeros(len(ODDS))
+    urns = [(k + 1, n - k) for k, n in reference]
+    values = []
+    for t, (own_hits, own_n) in enumerate(zip(hits, sizes, strict=True), start=1):
+        ratios = np.ones(len(ODDS))
+        for season, (k, n) in enumerate(zip(own_hits, own_n, strict=True)):
+            a, b = urns[season]
+            rates = stats.beta.ppf((np.arange(32) + 0.5) / 32, a, b)
+            for place, odds in enumerate(ODDS):
+                risen = odds * rates / (1 - rates + odds * rates)
+                likelihood = np.mean(stats.binom.pmf(k, n, risen))
+                ratios[place] *= likelihood / stats.betabinom.pmf(k, n, a, b)
+            urns[season] = (a + k, b + n - k)
+        bets = ratios * (bets + 1 / (t * (t + 1)))
+        values.append(bets.mean() + 1 / (t + 1))
+    return values
+
+
+def test_the_evidence_of_seasons_against_their_urns():
+    rng = np.random.default_rng(4)
+    reference = [(5, 50), (3, 40), (20, 60)]
+    sizes = rng.integers(0, 30, (8, 3))
+    hits = rng.binomial(sizes, 0.2)
+    alarm = Alarm.against_readings("far", reference, alpha=0.01)
+    seen = []
+    for own_hits, own_n in zip(hits, sizes, strict=True):
+        alarm = alarm.update(own_hits, own_n)
+        seen.append(alarm.evidence)
+    np.testing.assert_allclose(seen, by_urns(hits, sizes, reference), rtol=1e-8)
+    assert (alarm.n_samples, alarm.n_hits) == (sizes.sum(), hits.sum())
+
+
+def test_a_bet_against_an_urn_is_fair():
+    """Over all numbers of hits, weighted as the urn gives them, the first bets are worth their stake."""
+    start = Alarm.against_readings("far", [(4, 30)], alpha=0.01)
+    n = 9
+    worth = np.zeros(len(ODDS))
+    for k in range(n + 1):
+        worth += stats.betabinom.pmf(k, n, 5, 26) * start.update([k], [n]).bets
+    np.testing.assert_allclose(worth, 0.5)
+
+
+def test_limits_by_season_hold_together_and_multiply():
+    reference = [(4, 50), (10, 40), (0, 0)]
+    alarm = Alarm.against_seasons("errors", reference, alpha=0.03)
+    expected = [stats.beta.ppf(1 - 0.005, k + 1, n - k) for k, n in reference[:2]]
+    np.testing.assert_allclose(alarm.limits, [*expected, 1.0])
+    after = alarm.update([3, 5, 9], [12, 7, 9])
+    ratios = []
+    for odds in ODDS:
+        ratio = 1.0
+        for allowed, k, n in zip(expected, (3, 5), (12, 7), strict=True):
+            risen = odds * allowed / (1 - allowed + odds * allowed)
+            ratio *= stats.binom.pmf(k, n, risen) / stats.binom.pmf(k, n, allowed)
+        ratios.append(ratio / 2)
+    np.testing.assert_allclose(after.bets, ratios)
+
+
+def test_an_accepted_change_is_allowed_in_all_seasons():
+    alarm = Alarm.against_readings("far", [(5, 50), (30, 60)], alpha=0.02)
+    while not alarm.raised:
+        alarm = alarm.update([30, 0], [40, 0])
+    (alarm,) = counted_since((alarm,), [(30, 40)])
+    again = alarm.restarted()
+    seen = stats.beta.ppf(1 - again.alpha / 2, 31, 10)
+    urns = [stats.beta.ppf(1 - again.alpha / 4, a, b) for a, b in alarm.urns]
+    np.testing.assert_allclose(again.limits, np.maximum(urns, seen))
+    assert again.urns.size == 0
+    for _ in range(20):
+        again = again.update([15, 14], [40, 40])
+    assert not again.raised
+
+
+@pytest.mark.slow
+def test_false_alarms_of_seasons_are_as_rare_as_promised():
+    rng = np.random.default_rng(0)
+    raised = 0
+    for _ in range(300):
+        readings = np.sort(rng.normal(size=(12, 50)), axis=1)
+        thresholds = readings[:, 44]
+        alarm = Alarm.against_readings("far", [(5, 50)] * 12, alpha=0.2)
+        for month in list(range(12)) * 3:
+            hits = np.zeros(12, dtype=int)
+            hits[month] = (rng.normal(size=100) > thresholds[month]).sum()
+            alarm = alarm.update(hits, 100 * (np.arange(12) == month))
+        raised += alarm.raised
+    assert raised <= 300 * 0.2
+    assert raised > 0

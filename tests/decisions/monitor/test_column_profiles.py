@@ -7,8 +7,9 @@ from scipy import stats
 
 from shiftmetrics.decisions.monitor.column_profiles import add_recent, moved_columns
 from shiftmetrics.decisions.monitor.monitor import monitor_batch
-from shiftmetrics.decisions.monitor.passport import BatchCounts, Count, Passport
+from shiftmetrics.decisions.monitor.passport import BatchCounts, Passport
 from shiftmetrics.decisions.monitor.profile import make_passport
+from shiftmetrics.decisions.monitor.row_tests import Count
 
 
 def weather(rng, n):
@@ -188,7 +189,7 @@ def test_a_passport_without_profiles_has_the_digest_that_it_had(rng):
     from hashlib import sha256
 
     old = replace(passport, columns=())
-    text = old.text.replace(',"columns":[]', "")
+    text = old.text.replace(',"columns":[]', "").replace(',"seasons":null,"hints":[]', "")
     assert '"columns":[]' not in text
     assert old.digest == sha256(text.encode()).hexdigest()[:16]
     assert old.digest != passport.digest

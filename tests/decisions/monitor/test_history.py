@@ -7,8 +7,9 @@ from shiftmetrics._core.staging import all_or_nothing
 from shiftmetrics.decisions.monitor import history
 from shiftmetrics.decisions.monitor.history import CountedBatch
 from shiftmetrics.decisions.monitor.monitor import monitor_batch
-from shiftmetrics.decisions.monitor.passport import BatchCounts, Count
+from shiftmetrics.decisions.monitor.passport import BatchCounts
 from shiftmetrics.decisions.monitor.profile import make_passport
+from shiftmetrics.decisions.monitor.row_tests import Count
 from shiftmetrics.decisions.monitor.state_file import StateFile
 
 

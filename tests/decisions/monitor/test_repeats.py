@@ -6,7 +6,7 @@ import pytest
 
 from batches import passport_of, table
 from shiftmetrics.decisions.monitor.monitor import monitor_batch
-from shiftmetrics.decisions.monitor.passport import BatchCounts, Count
+from shiftmetrics.decisions.monitor.passport import BatchCounts
 from shiftmetrics.decisions.monitor.repeats import (
     LEAST_HASHED,
     MOST_KEPT,
@@ -15,6 +15,7 @@ from shiftmetrics.decisions.monitor.repeats import (
     repeated_rows,
     rows_digest,
 )
+from shiftmetrics.decisions.monitor.row_tests import Count
 from shiftmetrics.decisions.monitor.state import MonitorState
 
 NONE = np.zeros((0, 2), dtype=np.int64)

@@ -10,8 +10,9 @@ import pytest
 from batches import table
 from shiftmetrics._core.staging import all_or_nothing
 from shiftmetrics.decisions.monitor.monitor import monitor_batch
-from shiftmetrics.decisions.monitor.passport import BatchCounts, Count, Passport
+from shiftmetrics.decisions.monitor.passport import BatchCounts, Passport
 from shiftmetrics.decisions.monitor.profile import make_passport
+from shiftmetrics.decisions.monitor.row_tests import Count
 from shiftmetrics.decisions.monitor.state_file import StateFile
 
 

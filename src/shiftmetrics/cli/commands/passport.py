@@ -34,6 +34,7 @@ def passport(
     decimal: Literal[".", ","] | None = None,
     max_gib: float = 4.0,
     alpha: float = 0.05,
+    season: Literal["month", "weekday", "hour"] | None = None,
     seed: int = 0,
     trust: bool = False,
     quiet: bool = False,
@@ -70,6 +71,8 @@ def passport(
         What dates such as 01/02/2024 have first. Default: by evidence.
     alpha : NUMBER
         Probability of ever raising an alarm without a change.
+    season : month|weekday|hour
+        Hold each row against the same season of the reference, by the dates of --time: 40 rows of each are needed.
     """
     if model is not None and prediction is not None:
         raise ValueError("--prediction COLUMN must not be given beside --model: take one of them.")
@@ -94,6 +97,7 @@ def passport(
         date_order=date_order,
         decimal=decimal,
         alpha=alpha,
+        season=season,
         rng=seed,
     )
     # The file gets its name at the end: where the output cannot be written, it is as before.
@@ -113,7 +117,10 @@ def _say_what_is_watched(found: Passport, output: Path, notes: Iterable[str]) ->
     size = len(found.text.encode()) / 1000
     say(f"Passport of {found.n_reference:,} rows, {size:.0f} kB: {output}")
     say(f"Watches {' and '.join(watched) or 'nothing'}.")
-    for note in [*notes, *found.encoder.notes(), *([found.note] if found.note else [])]:
+    said = [*notes, *found.encoder.notes(), *([found.note] if found.note else [])]
+    if found.seasons is not None:
+        said.append(found.seasons.sentence())
+    for note in [*said, *(hint.sentence() for hint in found.hints)]:
         say(f"Note: {note}")
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.record import Record
 
 _ODDS_RATIOS = np.array([1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0])
 """How many times higher the odds may have become: one bet on each."""
 _LARGEST = 1e200
+_N_RATES = 32
+"""Quantiles of the distribution of a rate whose odds a bet multiplies."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -26,12 +28,21 @@ class Alarm(Record):
     it comes. Under "not risen" the mean W of the bets is at most 1 in expectation, at any time (an e-process): by
     Ville's inequality it ever reaches 1 / alpha with a probability of at most alpha, however often one looks.
 
+    Where a passport knows seasons, a bet is the product of the likelihood ratios of the seasons of a batch: one test
+    over all seasons, which a change that stays moves on in every one of them. A limit for each season would cost too
+    much: of 50 samples it lies far above their rate. Of samples none is needed. The threshold of a season is one of
+    its own n readings, with k beyond it, so that the rate of new samples beyond it has the distribution
+    Beta(k + 1, n - k), whatever that of the readings, and the hits of a season are those of Polya's urn. Against that
+    known distribution the likelihood ratio of risen rates has expectation 1, and is the bet. Errors have no such
+    threshold: each season has a limit for them.
+
     Attributes
     ----------
     name : str
         What is counted, such as "errors".
     allowed : float
-        The rate that the reference allows: the upper confidence limit of its own count.
+        The rate that the reference allows: the upper confidence limit of its own count; with seasons, the highest of
+        ``limits``.
     alpha : float
         Probability of ever raising this alarm without a change.
     bets : array of shape (11,)
@@ -47,6 +58,11 @@ class Alarm(Record):
     n_since, n_hits_since : int
         Samples and hits from the batch on in which an alarm of its kind was raised: what is expected after it is
         acknowledged.
+    limits : array of shape (n_seasons,)
+        What is allowed in each season, or with ``urns`` expected; empty where there are none.
+    urns : array of shape (n_seasons, 2)
+        Parameters of the Beta distribution of the rate of each season, given the batches so far; empty where its
+        threshold is no reading of its own, and after an alarm was acknowledged.
     """
 
     name: str
@@ -62,6 +78,8 @@ class Alarm(Record):
     started_at: int = 0
     n_since: int = 0
     n_hits_since: int = 0
+    limits: FloatArray = field(default_factory=lambda: np.zeros(0))
+    urns: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
 
     @classmethod
     def against(cls, name: str, hits: int, n: int, *, alpha: float) -> Alarm:
@@ -70,16 +88,50 @@ class Alarm(Record):
         allowed = binomial_interval(hits / n, n, 1.0 - alpha)[1]
         return cls(name=name, allowed=allowed, alpha=alpha, bets=np.zeros(len(_ODDS_RATIOS)))
 
-    def update(self, hits: int, n: int) -> Alarm:
-        """Return the alarm after a batch of n samples, of which ``hits`` count."""
+    @classmethod
+    def against_seasons(
+        cls, name: str, counts: Sequence[tuple[int, int]], *, alpha: float
+    ) -> Alarm:
+        """Start an alarm from the hits among the n reference samples of each season."""
+        # All limits hold together: each season has its part of the half of alpha that covers the chance of counts.
+        level = 1.0 - alpha / len(counts)
+        limits = np.array(
+            [binomial_interval(hits / n, n, level)[1] if n else 1.0 for hits, n in counts]
+        )
+        bets = np.zeros(len(_ODDS_RATIOS))
+        return cls(name=name, allowed=float(limits.max()), alpha=alpha, bets=bets, limits=limits)
+
+    @classmethod
+    def against_readings(
+        cls, name: str, counts: Sequence[tuple[int, int]], *, alpha: float
+    ) -> Alarm:
+        """Start an alarm from the readings of each season beyond one of its own n: k of them, for each season."""
+        urns = np.array([(hits + 1.0, n - hits) for hits, n in counts])
+        limits = urns[:, 0] / urns.sum(axis=1)
+        return cls(
+            name=name,
+            allowed=float(limits.max()),
+            alpha=alpha,
+            bets=np.zeros(len(_ODDS_RATIOS)),
+            limits=limits,
+            urns=urns,
+        )
+
+    def update(self, hits: int | IntArray, n: int | IntArray) -> Alarm:
+        """Return the alarm after a batch of n samples, of which ``hits`` count; with seasons, those of each."""
         t = self.n_batches - self.started_at + 1
         log_ratio = np.zeros(len(_ODDS_RATIOS))
-        # A rate of 1 cannot rise: every bet keeps its value then.
-        if self.allowed < 1.0:
-            odds = _ODDS_RATIOS * self.allowed / (1.0 - self.allowed)
-            raised = odds / (1.0 + odds)
-            log_ratio += hits * np.log(raised / self.allowed)
-            log_ratio += (n - hits) * np.log((1.0 - raised) / (1.0 - self.allowed))
+        limits = self.limits if self.limits.size else np.array([self.allowed])
+        counts = np.column_stack([np.atleast_1d(hits), np.atleast_1d(n)])
+        urns = self.urns.copy()
+        for season, (own_hits, own_n) in enumerate(counts.tolist()):
+            if not own_n:
+                continue
+            if urns.size:
+                log_ratio += _urn_ratios(urns[season], own_hits, own_n)
+                urns[season] += own_hits, own_n - own_hits
+            else:
+                log_ratio += _rate_ratios(float(limits[season]), own_hits, own_n)
         # Old stakes and the new one are put on this batch together.
         stake = 1.0 / (t * (t + 1.0))
         with np.errstate(over="ignore"):
@@ -89,9 +141,10 @@ class Alarm(Record):
         found = replace(
             self,
             bets=bets,
+            urns=urns,
             n_batches=self.n_batches + 1,
-            n_samples=self.n_samples + n,
-            n_hits=self.n_hits + hits,
+            n_samples=self.n_samples + int(np.sum(n)),
+            n_hits=self.n_hits + int(np.sum(hits)),
         )
         found = replace(found, highest=max(self.highest, found.evidence))
         # Half of alpha was spent on the upper limit of the reference: Ville's inequality has the other half.
@@ -108,13 +161,20 @@ class Alarm(Record):
         n = self.n_restarts + 1
         alpha = self.alpha * part_of_start(n) / part_of_start(self.n_restarts)
         allowed = self.allowed
+        limits = self.limits
         if self.n_since:
             # What chance added to the rate in the batch of the alarm makes the limit higher, never lower.
             high = binomial_interval(self.n_hits_since / self.n_since, self.n_since, 1.0 - alpha)[1]
             allowed = max(allowed, high)
+            # In seasons that have not come since, the accepted change is expected to be as large.
+            limits = np.maximum(self._limits_of_seasons(alpha), high)
+            if limits.size:
+                allowed = float(limits.max())
         return replace(
             self,
             allowed=allowed,
+            limits=limits,
+            urns=np.zeros((0, 2)),
             alpha=alpha,
             bets=np.zeros(len(_ODDS_RATIOS)),
             highest=0.0,
@@ -125,10 +185,24 @@ class Alarm(Record):
             n_hits_since=0,
         )
 
+    def _limits_of_seasons(self, alpha: float) -> FloatArray:
+        """Return what each season allows by what is known of it, all together but for half of alpha."""
+        from scipy.stats import beta
+
+        if not self.urns.size:
+            return self.limits
+        level = 1.0 - 0.5 * alpha / len(self.urns)
+        return np.asarray(beta.ppf(level, self.urns[:, 0], self.urns[:, 1]), dtype=np.float64)
+
     @property
     def evidence(self) -> float:
         """The e-value: the mean of the bets, and the stakes that have not been placed yet."""
         return float(self.bets.mean()) + 1.0 / (self.n_batches - self.started_at + 1.0)
+
+    @property
+    def least_allowed(self) -> float:
+        """The rate that is allowed in the season that allows least; the same as ``allowed`` without seasons."""
+        return float(self.limits.min()) if self.limits.size else self.allowed
 
     @property
     def raised(self) -> bool:
@@ -139,6 +213,35 @@ class Alarm(Record):
     def rate(self) -> float:
         """Hits per sample so far; NaN before the first one."""
         return self.n_hits / self.n_samples if self.n_samples else math.nan
+
+
+def _rate_ratios(allowed: float, hits: int, n: int) -> FloatArray:
+    """Return the logarithm of the likelihood ratio of each risen rate against the allowed one."""
+    # A rate of 1 cannot rise: every bet keeps its value then.
+    if allowed >= 1.0:
+        return np.zeros(len(_ODDS_RATIOS))
+    odds = _ODDS_RATIOS * allowed / (1.0 - allowed)
+    raised = odds / (1.0 + odds)
+    ratios = hits * np.log(raised / allowed)
+    return np.asarray(ratios + (n - hits) * np.log((1.0 - raised) / (1.0 - allowed)))
+
+
+def _urn_ratios(urn: FloatArray, hits: int, n: int) -> FloatArray:
+    """Return the logarithm of the likelihood ratio of each risen rate against that of an urn.
+
+    A risen rate is one of a few quantiles of the urn's distribution with its odds multiplied: whichever they are, the
+    hits then have some distribution, and the ratio of it to that of the urn has expectation 1.
+    """
+    from scipy.special import betaln, logsumexp
+    from scipy.stats import beta
+
+    places = (np.arange(_N_RATES) + 0.5) / _N_RATES
+    rates = np.clip(beta.ppf(places, *urn), 1e-12, 1.0 - 1e-12)
+    odds = np.outer(_ODDS_RATIOS, rates / (1.0 - rates))
+    log_likelihood = hits * np.log(odds) - n * np.log1p(odds)
+    log_risen = logsumexp(log_likelihood, axis=1) - np.log(_N_RATES)
+    log_urn = betaln(urn[0] + hits, urn[1] + n - hits) - betaln(*urn)
+    return np.asarray(log_risen - log_urn, dtype=np.float64)
 
 
 def part_of_start(n_restarts: int) -> float:

@@ -8,7 +8,7 @@ raises an alarm: it is asked once there is one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +17,9 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number, format_percent
 from shiftmetrics.decisions.count_tables import holm, one_distribution, rare_together
+from shiftmetrics.decisions.monitor.seasons import matched_cells
 from shiftmetrics.tables.encoder import TableEncoder
-from shiftmetrics.tables.encoder.categories import level_counts
+from shiftmetrics.tables.encoder.categories import level_codes, level_counts
 from shiftmetrics.tables.encoder.parts import to_numbers
 from shiftmetrics.tables.encoder.roles import Column
 
@@ -31,6 +32,8 @@ _MOST_LEVELS = 12
 """Levels of a category that have a cell, the most frequent first."""
 _MOST_COLUMNS = 200
 """Columns that are profiled: with them the passport stays below 100 kB."""
+_MOST_OF_SEASONS = 600
+"""Columns times seasons that are profiled, for the same reason."""
 _WINDOWS = (1, 2, 4, 8)
 """Numbers of last batches that are compared with the reference: nobody knows since when a column has moved."""
 MOST_RECENT = max(_WINDOWS)
@@ -84,17 +87,31 @@ class ColumnProfile(Record):
 
     def count(self, values: pd.Series) -> IntArray:
         """Count the cells of a column of a batch."""
+        return np.bincount(self.places(values), minlength=self.n_cells).astype(np.int64)
+
+    @property
+    def n_cells(self) -> int:
+        """The cells between edges or of levels, of a category that of all other levels, and that of gaps."""
+        return len(self.levels) + 2 if self.levels else len(self.edges) + 2
+
+    def places(self, values: pd.Series) -> IntArray:
+        """Return the cell of each sample."""
+        missing = self.n_cells - 1
         if self.levels:
-            found = level_counts(values)
-            own = [int(found.get(level, 0)) for level in self.levels]
-            n_missing = int(found.get("missing", 0))
-            cells = [*own, len(values) - sum(own) - n_missing, n_missing]
-            return np.array(cells, dtype=np.int64)
+            codes, names = level_codes(values)
+            known = {name: place for place, name in enumerate(self.levels)} | {"missing": missing}
+            cells = np.array([known.get(name, missing - 1) for name in names], dtype=np.int64)
+            return np.asarray(cells[codes], dtype=np.int64)
         numbers = to_numbers(values)
-        is_known = np.isfinite(numbers)
-        places = np.searchsorted(self.edges, numbers[is_known], side="left")
-        inside = np.bincount(places, minlength=len(self.edges) + 1)
-        return np.append(inside, len(numbers) - is_known.sum()).astype(np.int64)
+        places = np.searchsorted(self.edges, numbers, side="left")
+        return np.where(np.isfinite(numbers), places, missing).astype(np.int64)
+
+    def by_season(self, values: pd.Series, seasons: IntArray, n_seasons: int) -> IntArray:
+        """Count the cells of a column for each season, of those samples whose season is not negative."""
+        is_known = seasons >= 0
+        both = seasons[is_known] * self.n_cells + self.places(values)[is_known]
+        counts = np.bincount(both, minlength=n_seasons * self.n_cells)
+        return counts.reshape(n_seasons, self.n_cells).astype(np.int64)
 
     def moved(self, counts: IntArray) -> tuple[str, int, int] | None:
         """Return the part of the column that has grown most, in words, with its count before and now."""
@@ -152,7 +169,9 @@ class ColumnMove(Record):
         return f"{self.rule} in {now} of {batches}, was {before}"
 
 
-def profiles_of(encoder: TableEncoder, frame: pd.DataFrame) -> tuple[ColumnProfile, ...]:
+def profiles_of(
+    encoder: TableEncoder, frame: pd.DataFrame, n_seasons: int = 0
+) -> tuple[ColumnProfile, ...]:
     """Profile the columns of a reference that are watched and are numbers or categories."""
     names = [part.name for part in encoder.parts]
     watched = [
@@ -160,9 +179,9 @@ def profiles_of(encoder: TableEncoder, frame: pd.DataFrame) -> tuple[ColumnProfi
         for column in encoder.columns
         if column.role in ("number", "category") and column.name in names
     ]
-    return tuple(
-        ColumnProfile.fit(column, frame[column.name]) for column in watched[:_MOST_COLUMNS]
-    )
+    # Each season has counts of its own.
+    most = min(_MOST_COLUMNS, _MOST_OF_SEASONS // n_seasons) if n_seasons else _MOST_COLUMNS
+    return tuple(ColumnProfile.fit(column, frame[column.name]) for column in watched[:most])
 
 
 def add_recent(recent: IntArray, counts: IntArray) -> IntArray:
@@ -173,7 +192,11 @@ def add_recent(recent: IntArray, counts: IntArray) -> IntArray:
     return np.vstack([before, counts])[-MOST_RECENT:].astype(np.int64)
 
 
-def moved_columns(profiles: Sequence[ColumnProfile], recent: IntArray) -> tuple[ColumnMove, ...]:
+def moved_columns(
+    profiles: Sequence[ColumnProfile],
+    recent: IntArray,
+    seasons: tuple[IntArray, IntArray] | None = None,
+) -> tuple[ColumnMove, ...]:
     """Return the columns that moved in the last batches, the clearest first.
 
     Parameters
@@ -182,28 +205,38 @@ def moved_columns(profiles: Sequence[ColumnProfile], recent: IntArray) -> tuple[
         Those of the passport.
     recent : array of int of shape (n_batches, n_cells)
         The cells of all profiles, one after the other, for each of the last batches; the last one last.
+    seasons : pair of arrays of int, optional
+        Of shape (n_seasons, n_cells), the cells of the reference by season; and of shape (n_batches, n_seasons), the
+        samples of the last batches by season: they are held against the same seasons in the same proportions.
     """
-    if not recent.size:
+    if not recent.size or (seasons is not None and len(seasons[1]) != len(recent)):
         return ()
     ends = np.cumsum([len(profile.counts) for profile in profiles])
     windows = [window for window in _WINDOWS if window <= len(recent)]
     asked = [(profile, window) for profile in range(len(profiles)) for window in windows]
-    counts = [
-        recent[-window:, ends[place] - len(profiles[place].counts) : ends[place]].sum(axis=0)
-        for place, window in asked
-    ]
+    asked = [(place, window) for place, window in asked if recent[-window:].any()]
+    counts = []
+    compared = []
+    for place, window in asked:
+        cells = slice(ends[place] - len(profiles[place].counts), ends[place])
+        counts.append(recent[-window:, cells].sum(axis=0))
+        profile = profiles[place]
+        if seasons is not None:
+            same = matched_cells(seasons[0][:, cells], seasons[1][-window:].sum(axis=0))
+            profile = replace(profile, counts=same)
+        compared.append(profile)
     p_values = holm(
         np.array(
             [
-                one_distribution(rare_together(np.stack([profiles[place].counts, own])))
-                for (place, _), own in zip(asked, counts, strict=True)
+                one_distribution(rare_together(np.stack([profile.counts, own])))
+                for profile, own in zip(compared, counts, strict=True)
             ]
         )
     )
     best: dict[int, ColumnMove] = {}
     for number in np.argsort(p_values, kind="stable").tolist():
         place, window = asked[number]
-        profile, own = profiles[place], counts[number]
+        profile, own = compared[number], counts[number]
         found = profile.moved(own)
         if p_values[number] > _LEVEL or place in best or found is None:
             continue

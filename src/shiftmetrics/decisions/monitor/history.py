@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.record import Record
-from shiftmetrics.decisions.monitor.passport import BatchCounts, Count
+from shiftmetrics.decisions.monitor.alarm import Alarm
+from shiftmetrics.decisions.monitor.passport import BatchCounts
+from shiftmetrics.decisions.monitor.row_tests import Count
 
 MOST_SHOWN = 500
 """Last batches that a result holds; the file of the history holds all."""
@@ -33,6 +36,8 @@ class CountedBatch(Record):
         What the monitor said after it.
     acknowledged : tuple of str
         The notes with which alarms were started again before it.
+    seasons : array of int of shape (n_seasons, n_tests + 1, 2)
+        Hits and samples by season, of each test and at last of the errors; empty where there are no seasons.
     """
 
     number: int
@@ -41,6 +46,7 @@ class CountedBatch(Record):
     errors: Count
     verdict: str
     acknowledged: tuple[str, ...] = ()
+    seasons: IntArray = field(default_factory=lambda: np.zeros((0, 0, 2), dtype=np.int64))
 
     @classmethod
     def of_line(cls, entry: Mapping[str, Any]) -> CountedBatch:
@@ -53,7 +59,23 @@ class CountedBatch(Record):
             errors=counts.errors,
             verdict=entry["verdict"],
             acknowledged=tuple(entry.get("acknowledged", ())),
+            seasons=counts.seasons,
         )
+
+    def allowed(self, alarm: Alarm, place: int | None) -> float:
+        """Return the rate that an alarm allows in this batch: with seasons, by how many samples it has of each.
+
+        Parameters
+        ----------
+        alarm : Alarm
+            One of the alarms of the state.
+        place : int or None
+            Its place among the tests of the samples; None for errors.
+        """
+        if not self.seasons.size:
+            return alarm.allowed
+        n = self.seasons[:, -1 if place is None else place, 1]
+        return float(n @ alarm.limits / n.sum()) if n.any() else np.nan
 
     @property
     def n_samples(self) -> int:
@@ -65,4 +87,6 @@ def counts_of_line(entry: Mapping[str, Any]) -> BatchCounts:
     """Return the counts of a line of the history; an older one has none of columns."""
     rows = tuple(Count(hits, n) for hits, n in entry["rows"])
     columns = np.array(entry.get("columns", ()), dtype=np.int64)
-    return BatchCounts(rows, Count(*entry["errors"]), digest=entry["digest"], columns=columns)
+    counts = BatchCounts(rows, Count(*entry["errors"]), digest=entry["digest"], columns=columns)
+    seasons = entry.get("seasons", ())
+    return replace(counts, seasons=np.array(seasons, dtype=np.int64)) if seasons else counts

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.result import Result, Status, format_percent, settings_of
@@ -46,6 +48,8 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
         What the next call takes.
     note : str
         Why the samples are not watched, where they are not.
+    seasons : str
+        Which seasons are told apart, where some are.
     moved : tuple of ColumnMove
         While an alarm of the samples is raised: the columns that moved, the clearest first.
     batches : tuple of CountedBatch
@@ -60,6 +64,7 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
     verdict: str
     state: MonitorState
     note: str = ""
+    seasons: str = ""
     moved: tuple[ColumnMove, ...] = ()
     batches: tuple[CountedBatch, ...] = ()
 
@@ -77,15 +82,13 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
         place, alarm = self.clearest_alarm()
         if alarm is not None and alarm.raised and place is None:
             return (
-                f"Alarm at batch {alarm.raised_at}: errors exceeded {format_percent(alarm.allowed)}, what the "
-                f"reference allows{_when(alarm)}; since the start {alarm.n_hits} of {alarm.n_samples} labelled "
-                "samples are wrong."
+                f"Alarm at batch {alarm.raised_at}: errors {_exceeded(alarm)}; since the start {alarm.n_hits} of "
+                f"{alarm.n_samples} labelled samples are wrong."
             )
         if alarm is not None and alarm.raised:
             return (
-                f"Alarm at batch {alarm.raised_at}: the samples that are {alarm.name} exceeded "
-                f"{format_percent(alarm.allowed)}, what the reference allows{_when(alarm)}; since the start they are "
-                f"{alarm.n_hits} of {alarm.n_samples}."
+                f"Alarm at batch {alarm.raised_at}: the samples that are {alarm.name} {_exceeded(alarm)}; since the "
+                f"start they are {alarm.n_hits} of {alarm.n_samples}."
             )
         if state.n_batches == 1:
             samples = "sample" if state.n_samples == 1 else "samples"
@@ -148,6 +151,8 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
         ]
         if self.note:
             sentences.append(self.note)
+        if self.seasons:
+            sentences.append(self.seasons)
         if self.state.errors is None:
             sentences.append("Errors are not watched: the passport has no labels.")
         if self.exit_code:
@@ -205,6 +210,10 @@ def monitor_batch(
         raise ArgumentValueError("state", f"that of passport {passport.digest}", got, remedy)
     check_state(state, passport)
     counts = batch if isinstance(batch, BatchCounts) else passport.count(batch, model=model)
+    n_seasons = 0 if passport.seasons is None else len(passport.seasons.profiles)
+    if len(counts.seasons) != n_seasons:
+        expected = f"counts of the {n_seasons} seasons of the passport"
+        raise ArgumentValueError("batch", expected, f"those of {len(counts.seasons)}")
     state = state.update(counts)
     repeated = repeated_rows(state.seen, state.n_batches)
     return MonitorResult(
@@ -218,13 +227,37 @@ def monitor_batch(
         verdict=_verdict(state),
         state=state,
         note=passport.note,
-        moved=moved_columns(passport.columns, state.recent) if state.samples_changed else (),
+        seasons="" if passport.seasons is None else passport.seasons.sentence(),
+        moved=_moved(passport, state),
     )
 
 
-def _when(alarm: Alarm) -> str:
-    """Say that a rate was too high for a time only, where that of all batches is not."""
-    return " in some batches" if alarm.rate <= alarm.allowed else ""
+def _moved(passport: Passport, state: MonitorState) -> tuple[ColumnMove, ...]:
+    """Return the columns that moved, where an alarm of the samples asks for them."""
+    if not state.samples_changed:
+        return ()
+    if passport.seasons is None:
+        return moved_columns(passport.columns, state.recent)
+    cells = np.array([profile.cells for profile in passport.seasons.profiles])
+    return moved_columns(passport.columns, state.recent, (cells, state.recent_seasons))
+
+
+def allowed_in_words(alarm: Alarm) -> str:
+    """Return the rate that an alarm allows; with seasons the least and the highest."""
+    low, high = (format_percent(each) for each in (alarm.least_allowed, alarm.allowed))
+    return high if low == high else f"{low} to {high}"
+
+
+def _exceeded(alarm: Alarm) -> str:
+    """Say what a rate exceeded, and that it did so for a time only, where that of all batches is lower."""
+    if alarm.urns.size:
+        return f"are more than in the same season of the reference, {allowed_in_words(alarm)}"
+    where = "the reference allows"
+    if alarm.limits.size:
+        where += " by season"
+    if alarm.rate <= alarm.least_allowed:
+        where += " in some batches"
+    return f"exceeded {allowed_in_words(alarm)}, what {where}"
 
 
 def _moves_in_words(moved: tuple[ColumnMove, ...]) -> str:

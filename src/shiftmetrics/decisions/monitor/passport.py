@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,10 +19,18 @@ from shiftmetrics.decisions.calibration import Calibration
 from shiftmetrics.decisions.monitor.alarm import Alarm, part_of_start
 from shiftmetrics.decisions.monitor.column_profiles import ColumnProfile
 from shiftmetrics.decisions.monitor.model_digest import model_digest
-from shiftmetrics.decisions.monitor.records import FileRecord
+from shiftmetrics.decisions.monitor.records import FileRecord, canonical
 from shiftmetrics.decisions.monitor.repeats import add_digests, rows_digest
+from shiftmetrics.decisions.monitor.row_tests import (
+    Count,
+    RowTest,
+    readings_of,
+    unsure_of,
+)
+from shiftmetrics.decisions.monitor.season_hints import SeasonHint
+from shiftmetrics.decisions.monitor.seasons import Seasons
 from shiftmetrics.decisions.predictions.model_outputs import ModelOutputs, model_outputs
-from shiftmetrics.decisions.right_or_wrong import right_or_wrong
+from shiftmetrics.decisions.right_or_wrong import RightOrWrong, right_or_wrong
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.column_kinds import ColumnKind
 from shiftmetrics.tables.encoder import TableEncoder
@@ -36,42 +45,6 @@ if TYPE_CHECKING:
 
 _ENOUGH_LABELS = 5
 """Labels of which none is a class that is predicted: then they are of other words."""
-
-Readings = Mapping[str, FloatArray]
-"""What is read off each sample: "far", the distance to the nearest centre, and "unsure", minus the confidence."""
-
-
-@dataclass(frozen=True, eq=False)
-class Count(Record):
-    """How many of n samples count, for one test."""
-
-    hits: int
-    n: int
-
-    def __add__(self, other: Count) -> Count:
-        return Count(self.hits + other.hits, self.n + other.n)
-
-
-@dataclass(frozen=True, eq=False)
-class RowTest(Record):
-    """What is counted of the samples: readings beyond a quantile of the reference."""
-
-    kind: str
-    quantile: float
-    threshold: float
-    reference: Count
-
-    def count(self, readings: Readings) -> Count:
-        """Count the samples whose reading lies beyond the threshold."""
-        beyond = readings[self.kind] > self.threshold
-        return Count(int(beyond.sum()), len(beyond))
-
-    @property
-    def name(self) -> str:
-        """What is counted, in words that follow "samples that are"."""
-        if self.kind == "far":
-            return f"farther from the reference than {100 * self.quantile:g} % of its own samples"
-        return f"predicted with less confidence than {100 * self.quantile:g} % of the reference"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -88,7 +61,8 @@ class Passport(FileRecord):
     centres : array of shape (n_centres, n_features)
         k-means centres of one half.
     tests : tuple of RowTest
-        What is counted of each batch, with the counts of the other half.
+        What is counted of each batch, with the counts of the other half. With seasons the thresholds are theirs, and
+        here is none (NaN).
     errors : Count or None
         Errors of the model on the labelled reference.
     calibration : Calibration or None
@@ -111,10 +85,16 @@ class Passport(FileRecord):
         A hash of the model, by which another one is found out; empty where it cannot be hashed.
     columns : tuple of ColumnProfile
         How often the values of each column fall into a few cells, by which an alarm names the columns that moved.
+    seasons : Seasons or None
+        The seasons that are told apart: then ``centres`` has none, and each season its own.
+    hints : tuple of SeasonHint
+        Seasons by which the reference differs and that are not told apart: batches of single ones are warned of.
     """
 
     argument: ClassVar[str] = "passport"
+    readable: ClassVar[tuple[int, ...]] = (2, 3)
     version: int = 2
+    """3 where it has seasons: releases that do not know them would count nothing."""
 
     encoder: TableEncoder
     centres: FloatArray
@@ -131,6 +111,8 @@ class Passport(FileRecord):
     kinds: Mapping[str, ColumnKind] = field(default_factory=dict)
     model: str = ""
     columns: tuple[ColumnProfile, ...] = ()
+    seasons: Seasons | None = None
+    hints: tuple[SeasonHint, ...] = ()
 
     def count(self, batch: Any, *, model: Any = None) -> BatchCounts:
         """Count one batch, or one part of it: the counts of the parts add up.
@@ -154,24 +136,48 @@ class Passport(FileRecord):
         features = self.encoder.encoded(self.encoder.checked(cells, typed))
         given = model_rows(batch, typed, 0)
         outputs = self._outputs(given, model)
-        readings = readings_of(features, self.centres, self.calibration, outputs)
-        counts = tuple(test.count(readings) for test in self.tests)
-        ranges = self._ranges(cells, typed.frames[0])
-        order = in_wrong_order(self.dates, ranges, called="the batch")
-        errors = errors_of(outputs, given, self.label)
-        above = (*self._other_model(model), *order)
+        frame = typed.frames[0]
+        ranges = self._ranges(cells, frame)
+        above = [*self._other_model(model), *in_wrong_order(self.dates, ranges, "the batch")]
         # Without labels, which may have come meanwhile.
-        names = [name for name in typed.frames[0] if name in self.kinds and name != self.label]
-        cells_of_columns = [
-            profile.count(typed.frames[0][profile.column]) for profile in self.columns
-        ]
-        return BatchCounts(
-            counts,
-            errors,
-            above,
-            rows_digest(typed.frames[0][names]),
-            np.concatenate(cells_of_columns) if cells_of_columns else np.zeros(0, dtype=np.int64),
-        )
+        names = [name for name in frame if name in self.kinds and name != self.label]
+        digest = rows_digest(frame[names])
+        if self.rows_armed:
+            above += [text for hint in self.hints for text in hint.warnings(frame)]
+        of_seasons = np.zeros((0, 0, 2), dtype=np.int64)
+        right = labelled(outputs, given, self.label)
+        if self.seasons is None:
+            readings = readings_of(features, self.centres, self.calibration, outputs)
+            rows = tuple(test.count(readings) for test in self.tests)
+            errors = errors_of(right)
+        else:
+            above += self.seasons.warnings(frame)
+            places = self.seasons.places(frame)
+            of_seasons = self._counts_of_seasons(places, features, outputs, right)
+            *rows_of, errors = (Count(*each) for each in of_seasons.sum(axis=0).tolist())
+            rows = tuple(rows_of)
+            frame = frame[places >= 0]
+        cells_of_columns = [profile.count(frame[profile.column]) for profile in self.columns]
+        counted = np.concatenate([np.zeros(0, dtype=np.int64), *cells_of_columns])
+        return BatchCounts(rows, errors, tuple(above), digest, counted, of_seasons)
+
+    def _counts_of_seasons(
+        self,
+        places: IntArray,
+        features: FloatArray,
+        outputs: ModelOutputs | None,
+        right: RightOrWrong | None,
+    ) -> IntArray:
+        """Return hits and samples of each test, and at last of the errors, for each season."""
+        assert self.seasons is not None
+        readings = unsure_of(self.calibration, outputs)
+        readings["far"] = self.seasons.distances(places, features)
+        errors = np.zeros((len(self.seasons.profiles), 1, 2), dtype=np.int64)
+        if right is not None:
+            for place in range(len(errors)):
+                n_right, n = right.counts(places == place)
+                errors[place, 0] = n - n_right, n
+        return np.concatenate([self.seasons.count(places, readings), errors], axis=1)
 
     def _other_model(self, model: Any) -> tuple[str, ...]:
         """Warn of a model that is not the one of the passport."""
@@ -212,21 +218,35 @@ class Passport(FileRecord):
             part = 0.5 * part
         errors = None
         if self.errors is not None:
-            errors = Alarm.against("errors", self.errors.hits, self.errors.n, alpha=part)
+            errors = self._alarm("errors", self.errors, -1, part)
         watched = tuple(
-            Alarm.against(test.name, test.reference.hits, test.reference.n, alpha=part / len(rows))
-            for test in rows
+            self._alarm(test.name, test.reference, place, part / len(rows))
+            for place, test in enumerate(rows)
         )
         return errors, watched
+
+    def _alarm(self, name: str, count: Count, place: int, alpha: float) -> Alarm:
+        """Start the alarm of a test, or at -1 of the errors."""
+        if self.seasons is None:
+            return Alarm.against(name, count.hits, count.n, alpha=alpha)
+        profiles = self.seasons.profiles
+        if place < 0:
+            nothing = Count(0, 0)
+            errors = [profile.errors or nothing for profile in profiles]
+            pairs = [(each.hits, each.n) for each in errors]
+            return Alarm.against_seasons(name, pairs, alpha=alpha)
+        counts = [profile.tests[place].reference for profile in profiles]
+        return Alarm.against_readings(name, [(each.hits, each.n) for each in counts], alpha=alpha)
 
     @property
     def digest(self) -> str:
         """A hash of the content, which states of a monitor carry."""
-        text = self.text
-        if (
-            not self.columns
-        ):  # one that was written before they were kept has the digest that it had
-            text = text.replace(',"columns":[]}', "}")
+        content = json.loads(self.text)
+        # One that was written before these were kept has the digest that it had.
+        for name in ("columns", "seasons", "hints"):
+            if not content[name]:
+                del content[name]
+        text = canonical(content) + "\n"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -246,6 +266,8 @@ class BatchCounts(Record):
         A sum of hashes of its rows, by which a batch is known again; 0 where none is known.
     columns : array of int of shape (n_cells,)
         The cells of all profiles of columns, one after the other; empty where the passport has none.
+    seasons : array of int of shape (n_seasons, n_tests + 1, 2)
+        Hits and samples of each test and at last of the errors, by season; empty where the passport has none.
     """
 
     rows: tuple[Count, ...]
@@ -253,6 +275,7 @@ class BatchCounts(Record):
     above: tuple[str, ...] = ()
     digest: int = 0
     columns: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    seasons: IntArray = field(default_factory=lambda: np.zeros((0, 0, 2), dtype=np.int64))
 
     def __add__(self, other: BatchCounts) -> BatchCounts:
         rows = tuple(mine + theirs for mine, theirs in zip(self.rows, other.rows, strict=True))
@@ -261,7 +284,22 @@ class BatchCounts(Record):
         # Counts that were made elsewhere may lack those of columns.
         both = self.columns.size == other.columns.size
         columns = self.columns + other.columns if both else np.zeros(0, dtype=np.int64)
-        return BatchCounts(rows, self.errors + other.errors, above, digest, columns)
+        # Those of seasons cannot be left out: parts of different passports raise an error here.
+        seasons = self.seasons + other.seasons
+        return BatchCounts(rows, self.errors + other.errors, above, digest, columns, seasons)
+
+    def of_test(self, place: int) -> tuple[int | IntArray, int | IntArray]:
+        """Return hits and samples of a test, or at -1 of the errors; with seasons, those of each."""
+        if self.seasons.size:
+            return self.seasons[:, place, 0], self.seasons[:, place, 1]
+        count = self.errors if place < 0 else self.rows[place]
+        return count.hits, count.n
+
+    @property
+    def of_season(self) -> IntArray:
+        """How many samples each season has; empty where the passport has none."""
+        most: IntArray = self.seasons[:, :-1, 1].max(axis=1, initial=0)
+        return most
 
     @property
     def n_samples(self) -> int:
@@ -269,28 +307,20 @@ class BatchCounts(Record):
         return max([count.n for count in self.rows], default=self.errors.n)
 
 
-def readings_of(
-    features: FloatArray,
-    centres: FloatArray,
-    calibration: Calibration | None,
-    outputs: ModelOutputs | None,
-) -> dict[str, FloatArray]:
-    """Read off how far each sample lies from its nearest centre, and how unsure the model is of it."""
-    from sklearn.metrics import pairwise_distances_argmin_min
-
-    # Distance to a centre stands for density: far samples are those of which the reference has few like them.
-    distances = pairwise_distances_argmin_min(features, centres)[1]
-    readings = {"far": np.asarray(distances, dtype=np.float64)}
-    if calibration is not None and outputs is not None and outputs.probabilities is not None:
-        # The negative confidence, so that what is unusual lies beyond a quantile as distances do.
-        readings["unsure"] = -calibration.confidence(outputs.probabilities)
-    return readings
-
-
-def errors_of(outputs: ModelOutputs | None, frame: pd.DataFrame, label: str | None) -> Count:
+def errors_of(right: RightOrWrong | None) -> Count:
     """Count the errors among the samples that have a label."""
-    if outputs is None or label is None or label not in frame:
+    if right is None:
         return Count(0, 0)
+    n_right, n = right.counts()
+    return Count(n - n_right, n)
+
+
+def labelled(
+    outputs: ModelOutputs | None, frame: pd.DataFrame, label: str | None
+) -> RightOrWrong | None:
+    """Return which predictions are right, as far as labels say so; None without predictions or labels."""
+    if outputs is None or label is None or label not in frame:
+        return None
     labels = frame[label].to_numpy()
     found = right_or_wrong(outputs.predicted, labels)
     if _are_other_words(outputs, labels, found.known):
@@ -300,8 +330,7 @@ def errors_of(outputs: ModelOutputs | None, frame: pd.DataFrame, label: str | No
         got = first_few(list(dict.fromkeys(labels[found.known].tolist())))
         remedy = "Write them in the words of the classes: else every row would be an error."
         raise ArgumentValueError(f"column {label!r}", expected, got, remedy, verb="hold")
-    n_right, n = found.counts()
-    return Count(n - n_right, n)
+    return found
 
 
 def _are_other_words(outputs: ModelOutputs, labels: npt.NDArray[Any], is_known: BoolArray) -> bool:

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.validation import check_integer, check_number, check_rng
 from shiftmetrics.decisions.calibration import Calibration
 from shiftmetrics.decisions.monitor.column_profiles import profiles_of
-from shiftmetrics.decisions.monitor.model_digest import model_digest
-from shiftmetrics.decisions.monitor.passport import (
-    Count,
-    Passport,
-    Readings,
-    RowTest,
-    errors_of,
-    readings_of,
+from shiftmetrics.decisions.monitor.measured import (
+    MeasuredReference,
+    measure_seasons,
+    measure_whole,
 )
+from shiftmetrics.decisions.monitor.model_digest import model_digest
+from shiftmetrics.decisions.monitor.passport import Passport, errors_of, labelled
+from shiftmetrics.decisions.monitor.row_tests import unsure_of
+from shiftmetrics.decisions.monitor.season_hints import hints_of
+from shiftmetrics.decisions.monitor.seasons import NAMES, SeasonUnit, check_seasons
 from shiftmetrics.decisions.predictions.model_outputs import model_outputs
 from shiftmetrics.tables.column_kinds import DateOrder
 from shiftmetrics.tables.encoder import TableEncoder
@@ -32,11 +32,6 @@ from shiftmetrics.tables.kinds import decide_kinds
 
 _REPLAYED_BATCH = 50
 """Samples of a batch when the reference is replayed in its own order."""
-_QUANTILES = (0.5, 0.75, 0.9, 0.97)
-"""Quantiles of the readings beyond which samples are counted."""
-_MOST_CENTRES = 100
-_MOST_NUMBERS = 6_000
-"""Numbers that the centres may take: the passport stays below 100 kB."""
 _MOST_KNOTS = 200
 """Knots of the calibration that are kept, for the same reason."""
 _LEAST_SAMPLES = 20
@@ -54,6 +49,7 @@ def make_passport(
     date_order: DateOrder | None = None,
     decimal: str | None = None,
     alpha: float = 0.05,
+    season: SeasonUnit | None = None,
     rng: int | np.random.Generator | None = 0,
 ) -> Passport:
     """Profile a reference, so that batches can be held against it later and elsewhere.
@@ -79,13 +75,16 @@ def make_passport(
         Decimal mark of numbers that are words. Default: by evidence.
     alpha : float, default 0.05
         Probability of ever raising an alarm without a change.
+    season : {"month", "weekday", "hour"}, optional
+        Seasons that are told apart by the dates of ``time``: each sample of a batch is held against the same season
+        of the reference, which needs 40 samples of each. Default: all are held against all of the reference.
     rng : int or Generator, default 0
         Halves the reference and starts the centres.
 
     Raises
     ------
     TypeError, ValueError
-        If a column is unknown, or the reference has fewer than 20 samples.
+        If a column is unknown, or the reference or one of its seasons has too few samples.
 
     Examples
     --------
@@ -105,6 +104,10 @@ def make_passport(
             raise ArgumentValueError(argument, "a column of the reference", value=name)
     typed = decide_kinds([cells], decimal=decimal, date_order=date_order)
     frame = model_rows(reference, typed, 0)
+    date_columns = [name for name, kind in typed.kinds.items() if kind.kind == "date"]
+    numbers = None
+    if season is not None:
+        numbers = check_seasons(typed.frames[0], time, season, date_columns)
     prediction = model if isinstance(model, str) else None
     not_features = [name for name in (label, prediction, time, id_column) if name is not None]
     taken = [name for name in (label, prediction, time) if name is not None]
@@ -128,24 +131,40 @@ def make_passport(
     if outputs is not None and outputs.probabilities is not None and label is not None:
         labels = outputs.codes(frame[label].to_numpy(), f"column {label!r}")
         calibration = _rounded(Calibration.fit(outputs.probabilities, labels))
-    errors = errors_of(outputs, frame, label)
+    right = labelled(outputs, frame, label)
+    errors = errors_of(right)
     if errors.n and errors.hits == errors.n:
         got = f"none of {errors.n} predictions is the label"
         raise ArgumentValueError("label", "of the classes that are predicted", got)
 
-    # Centres on one half, counts on the other: the samples that set the centres lie too near to them, and samples of
-    # the same source would raise alarms that are not there.
-    half: BoolArray = np.zeros(len(frame), dtype=bool)
-    half[generator.permutation(len(frame))[: len(frame) // 2]] = True
-    centres = _centres(features[half], generator)
-    readings = {
-        kind: values[~half]
-        for kind, values in readings_of(features, centres, calibration, outputs).items()
-    }
+    unsure = unsure_of(calibration, outputs)
+    if numbers is None:
+        profiles = profiles_of(encoder, typed.frames[0])
+        measured = measure_whole(features, unsure, generator)
+    else:
+        assert season is not None  # checked with the dates
+        assert time is not None
+        n_seasons = len(np.unique(numbers[numbers >= 0]))
+        profiles = profiles_of(encoder, typed.frames[0], n_seasons)
+        n_numbers = len(NAMES[season])
+        measured = measure_seasons(
+            features,
+            unsure,
+            generator,
+            unit=season,
+            column=time,
+            numbers=numbers,
+            right=right,
+            cells=[
+                profile.by_season(typed.frames[0][profile.column], numbers, n_numbers)
+                for profile in profiles
+            ],
+        )
     passport = Passport(
+        version=2 if measured.seasons is None else 3,
         encoder=encoder,
-        centres=centres,
-        tests=_row_tests(readings),
+        centres=measured.centres,
+        tests=measured.tests,
         errors=errors if errors.n else None,
         calibration=calibration,
         label=label,
@@ -154,52 +173,34 @@ def make_passport(
         rows_armed=True,
         note="",
         n_reference=len(frame),
-        dates=date_ranges(
-            typed.frames[0], [name for name, kind in typed.kinds.items() if kind.kind == "date"]
-        ),
+        dates=date_ranges(typed.frames[0], date_columns),
         kinds=typed.kinds,
         model=digest,
-        columns=profiles_of(encoder, typed.frames[0]),
+        columns=profiles,
+        seasons=measured.seasons,
+        hints=hints_of(typed.frames[0], date_columns, profiles, measured.seasons),
     )
-    return _replayed(passport, readings)
+    return _replayed(passport, measured)
 
 
-def _centres(features: FloatArray, generator: np.random.Generator) -> FloatArray:
-    """Return k-means centres, rounded to four digits: fewer of them where there are many features."""
-    from sklearn.cluster import KMeans
-
-    most = max(2, min(_MOST_CENTRES, _MOST_NUMBERS // features.shape[1], len(features) // 5))
-    # Samples that repeat leave fewer places than centres.
-    distinct = len(np.unique(features, axis=0))
-    model = KMeans(min(most, distinct), n_init=1, random_state=int(generator.integers(2**31)))
-    centres: FloatArray = np.asarray(model.fit(features).cluster_centers_, dtype=np.float64)
-    return centres.round(4)
-
-
-def _row_tests(readings: Readings) -> tuple[RowTest, ...]:
-    """Return the tests of the samples, with the counts of the half that had no part in the centres."""
-    tests = []
-    for kind, values in readings.items():
-        for quantile in _QUANTILES:
-            threshold = float(np.quantile(values, quantile))
-            test = RowTest(kind, quantile, threshold, Count(0, 0))
-            # Counted, not taken from the quantile: where readings repeat, fewer lie beyond it.
-            tests.append(replace(test, reference=test.count(readings)))
-    return tuple(tests)
-
-
-def _replayed(passport: Passport, readings: Readings) -> Passport:
+def _replayed(passport: Passport, measured: MeasuredReference) -> Passport:
     """Replay the reference in its order; where it raises an alarm itself, its samples are not exchangeable.
 
     Hours, seasons and sites come in order: later batches of such a source differ from a mixture of all of it
-    without any change, and alarms on the samples would mean nothing. Labelled errors are still watched.
+    without any change, and alarms on the samples would mean nothing. Labelled errors are still watched. Seasons that
+    are told apart are replayed each against itself.
     """
     alarms = list(passport.alarms()[1])
-    for start in range(0, len(readings["far"]), _REPLAYED_BATCH):
-        batch = {kind: values[start : start + _REPLAYED_BATCH] for kind, values in readings.items()}
-        for place, test in enumerate(passport.tests):
-            count = test.count(batch)
-            alarms[place] = alarms[place].update(count.hits, count.n)
+    for start in range(0, len(measured.places), _REPLAYED_BATCH):
+        batch = slice(start, start + _REPLAYED_BATCH)
+        readings = {kind: values[batch] for kind, values in measured.readings.items()}
+        if passport.seasons is None:
+            counts = [test.count(readings) for test in passport.tests]
+            pairs = [(np.array([count.hits]), np.array([count.n])) for count in counts]
+        else:
+            found = passport.seasons.count(measured.places[batch], readings)
+            pairs = [(found[:, place, 0], found[:, place, 1]) for place in range(len(alarms))]
+        alarms = [alarm.update(*pair) for alarm, pair in zip(alarms, pairs, strict=True)]
     raised = [alarm.name for alarm in alarms if alarm.raised]
     if not raised:
         return passport

@@ -30,6 +30,8 @@ class FileRecord(Record):
 
     argument: ClassVar[str]
     """What messages call it."""
+    readable: ClassVar[tuple[int, ...]] = ()
+    """Versions that are read, where it is more than one."""
 
     version: int = 1
 
@@ -66,11 +68,11 @@ class FileRecord(Record):
             raise ArgumentValueError(cls.argument, "a file of JSON", name) from error
         if not isinstance(content, dict) or content.get("type") != cls.__name__:
             raise ArgumentValueError(cls.argument, f"a file that holds a {cls.argument}", name)
-        if content.get("version") != cls.version:
+        if content.get("version") not in (cls.readable or (cls.version,)):
             expected = f"of schema version {cls.version}"
             got = f"version {content.get('version')!r} in {name}"
             remedy = "Write it again with this release."
-            if _is_newer(content.get("version"), cls.version):
+            if _is_newer(content.get("version"), max(cls.readable, default=cls.version)):
                 remedy = "Upgrade shiftmetrics to read it."
             raise ArgumentValueError(cls.argument, expected, got, remedy)
         try:

@@ -21,6 +21,7 @@ from shiftmetrics.decisions.monitor.passport import BatchCounts, Passport
 from shiftmetrics.decisions.monitor.records import FileRecord, canonical
 from shiftmetrics.decisions.monitor.repeats import MOST_KEPT, add_batch
 
+_ADDED = ("recent", "recent_seasons")
 _REMEDY = "Go back to a copy of it, or start a new state: nothing was counted."
 
 
@@ -47,6 +48,8 @@ class MonitorState(FileRecord):
         again is found.
     recent : array of int of shape (n_kept, n_cells)
         How many samples fell into each cell of the passport's columns, in each of up to eight last batches.
+    recent_seasons : array of int of shape (n_kept, n_seasons)
+        How many samples of each season these batches have; empty where the passport has no seasons.
     acknowledged : tuple of Acknowledgement
         The alarms that somebody has seen and accepted, in order.
     """
@@ -63,6 +66,7 @@ class MonitorState(FileRecord):
     history: str = ""
     seen: IntArray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
     recent: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    recent_seasons: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     acknowledged: tuple[Acknowledgement, ...] = ()
 
     @classmethod
@@ -75,12 +79,9 @@ class MonitorState(FileRecord):
         """Return the state after a batch, from its counts; those of several workers are added before."""
         errors = self.errors
         if errors is not None:
-            errors = errors.update(counts.errors.hits, counts.errors.n)
+            errors = errors.update(*counts.of_test(-1))
         # Samples that are not watched are counted all the same, and have no alarms: then this is empty.
-        rows = tuple(
-            alarm.update(count.hits, count.n)
-            for alarm, count in zip(self.rows, counts.rows, strict=False)
-        )
+        rows = tuple(alarm.update(*counts.of_test(place)) for place, alarm in enumerate(self.rows))
         if errors is not None:
             (errors,) = counted_since((errors,), [(counts.errors.hits, counts.errors.n)])
         rows = counted_since(rows, [(count.hits, count.n) for count in counts.rows])
@@ -90,8 +91,9 @@ class MonitorState(FileRecord):
             rows=rows,
             n_batches=self.n_batches + 1,
             n_samples=self.n_samples + counts.n_samples,
-            last=BatchCounts(counts.rows, counts.errors),
+            last=BatchCounts(counts.rows, counts.errors, seasons=counts.seasons),
             recent=add_recent(self.recent, counts.columns),
+            recent_seasons=add_recent(self.recent_seasons, counts.of_season),
             seen=add_batch(self.seen, counts.n_samples, counts.digest),
         )
 
@@ -168,8 +170,8 @@ class MonitorState(FileRecord):
 
 def _check_file(state: Any, content: Mapping[str, Any], passport: Passport | None) -> None:
     """Name the first place of a file that cannot be right; then compare its checksum."""
-    # One that was written before columns were counted has none of recent batches.
-    names = [each.name for each in fields(MonitorState) if each.name != "recent"]
+    # One that was written before these were kept has none of them.
+    names = [each.name for each in fields(MonitorState) if each.name not in _ADDED]
     for name in ("sequence", "checksum", *names):
         _check(name in content, name, "there", "none")
     for place, alarm in zip(_places(state), state.alarms, strict=True):
@@ -216,6 +218,22 @@ def check_state(state: MonitorState, passport: Passport) -> None:
             _check(alarm.allowed >= first.allowed, f"{place}.allowed", least, alarm.allowed)
         for name in ("name", "allowed", "alpha"):
             _check_same(getattr(alarm, name), getattr(started, name), f"{place}.{name}")
+        n_seasons = len(first.limits)
+        expected = f"those of {n_seasons} seasons"
+        _check(
+            alarm.limits.shape == (n_seasons,), f"{place}.limits", expected, alarm.limits.tolist()
+        )
+        if not alarm.n_restarts:
+            right = bool(np.allclose(alarm.limits, first.limits, rtol=1e-6, atol=0.0))
+            _check(right, f"{place}.limits", str(first.limits.tolist()), alarm.limits.tolist())
+        # An urn has what the reference put into it, and each sample since.
+        urns = 0 if alarm.n_restarts else len(first.urns)
+        right = alarm.urns.shape == (urns, 2)
+        if urns:
+            right = right and bool((alarm.urns >= first.urns - 1e-6).all())
+            n = first.urns.sum() + alarm.n_samples
+            right = right and bool(np.isclose(alarm.urns.sum(), n, rtol=1e-9))
+        _check(right, f"{place}.urns", f"those of {urns} seasons", alarm.urns.tolist())
         _check_alarm(alarm, place)
     _check_counts(state)
     if state.last is not None:
@@ -226,6 +244,10 @@ def check_state(state: MonitorState, passport: Passport) -> None:
         n_cells = sum(len(profile.counts) for profile in passport.columns)
         width = state.recent.shape[1]
         _check(width == n_cells, "recent", f"{n_cells} cells of a batch", width)
+    n_seasons = 0 if passport.seasons is None else len(passport.seasons.profiles)
+    if state.recent_seasons.size:
+        width = state.recent_seasons.shape[1]
+        _check(width == n_seasons, "recent_seasons", f"the samples of {n_seasons} seasons", width)
 
 
 def _check_counts(state: MonitorState) -> None:
@@ -248,11 +270,12 @@ def _check_counts(state: MonitorState) -> None:
         state.seen.shape == shape and state.seen.dtype == np.int64 and bool((state.seen >= 0).all())
     )
     _check(right, "seen", f"integers of shape {shape}, of at least 0", state.seen.tolist())
-    recent = state.recent
     most = min(state.n_batches, MOST_RECENT)
-    right = recent.ndim == 2 and len(recent) <= most and recent.dtype == np.int64
-    right = right and bool((recent >= 0).all())
-    _check(right, "recent", f"integers of at least 0 of at most {most} batches", recent.tolist())
+    for name in ("recent", "recent_seasons"):
+        recent = getattr(state, name)
+        right = recent.ndim == 2 and len(recent) <= most and recent.dtype == np.int64
+        right = right and bool((recent >= 0).all())
+        _check(right, name, f"integers of at least 0 of at most {most} batches", recent.tolist())
     expected = "the counts of a batch" if state.n_batches else "None"
     _check((state.last is None) == (state.n_batches == 0), "last", expected, state.last)
 

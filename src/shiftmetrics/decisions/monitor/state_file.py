@@ -233,6 +233,7 @@ def _line(result: MonitorResult, before: MonitorState | None) -> str:
             "errors": [last.errors.hits, last.errors.n],
             "digest": int(state.seen[-1, 1]),
             "columns": state.recent[-1].tolist() if len(state.recent) else [],
+            "seasons": last.seasons.tolist(),
             "acknowledged": [each.note for each in state.acknowledged[known:]],
             "verdict": result.verdict,
             "raised": raised,

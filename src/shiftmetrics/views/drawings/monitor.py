@@ -61,15 +61,28 @@ def draw_batches(result: MonitorResult, ax: Any = None) -> Any:
     ax.plot(numbers, rates, "o-" if is_marked else "-", color=TEST, markersize=3)
     # What is allowed holds for this start of the alarm; that of an earlier one was lower.
     first = max(alarm.started_at + 1, numbers[0]) - 0.5
-    ax.hlines(alarm.allowed, first, numbers[-1] + 0.5, color=MUTED, linestyle=(0, (4, 3)))
+    allowed = np.array([batch.allowed(alarm, place) for batch in result.batches])
+    dashed = {"color": MUTED, "linestyle": (0, (4, 3))}
+    if alarm.limits.size:
+        # Each batch has the limit of its seasons.
+        since = numbers > alarm.started_at
+        ax.step(numbers[since], allowed[since], where="mid", **dashed)
+    else:
+        ax.hlines(alarm.allowed, first, numbers[-1] + 0.5, **dashed)
     at_its_end = {"color": MUTED, "ha": "right"}
-    mark(ax, "allowed", (numbers[-1] + 0.5, alarm.allowed), shift=(0, 3), **at_its_end)
+    mark(
+        ax,
+        "expected" if alarm.urns.size else "allowed",
+        (numbers[-1] + 0.5, float(allowed[-1])),
+        shift=(0, 3),
+        **at_its_end,
+    )
     if alarm.raised_at >= numbers[0]:
         line_at(ax, "x", alarm.raised_at, "alarm", color=BAD, left=alarm.raised_at > numbers.mean())
     for batch in result.batches:
         if batch.acknowledged:
             line_at(ax, "x", batch.number - 0.5, "acknowledged", left=True)
-    ax.set_ylim(0.0, 1.25 * max(float(np.nanmax([*rates, 0.0])), alarm.allowed))
+    ax.set_ylim(0.0, 1.25 * float(np.nanmax([*rates, *allowed, 0.0])))
     percent_axes(ax, "y")
     integer_ticks(ax.xaxis)
     ax.set_xlabel("batch")

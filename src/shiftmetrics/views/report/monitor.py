@@ -7,7 +7,7 @@ from typing import Any
 from shiftmetrics.decisions.audit.result import p_number
 from shiftmetrics.decisions.monitor.column_profiles import ColumnMove
 from shiftmetrics.decisions.monitor.history import CountedBatch
-from shiftmetrics.decisions.monitor.monitor import MonitorResult
+from shiftmetrics.decisions.monitor.monitor import MonitorResult, allowed_in_words
 from shiftmetrics.views.report.parts import Entry, Number, percent, reports
 from shiftmetrics.views.report.verdict import TONES, KeyFigure, Verdict, verdicts
 
@@ -29,7 +29,7 @@ def monitor_verdict(result: MonitorResult) -> Verdict:
             KeyFigure(
                 name="Errors",
                 value=percent(state.errors.rate),
-                meaning=f"the reference allows {percent(state.errors.allowed)}",
+                meaning=f"the reference allows {allowed_in_words(state.errors)}",
             )
         )
     if result.moved:
@@ -59,7 +59,7 @@ def fill_monitor(entry: Entry) -> None:
             "Alarm": alarm.name,
             "Counted": Number(f"{alarm.n_hits:,} of {alarm.n_samples:,}"),
             "Rate": percent(alarm.rate),
-            "Allowed": percent(alarm.allowed),
+            "Allowed": allowed_in_words(alarm),
             "Raised at batch": Number(str(alarm.raised_at or "–")),
         }
         for alarm in result.state.alarms
