@@ -11,6 +11,7 @@ from shiftmetrics.tables.logs import (
     collector_paused,
     column_of_score,
     digest_of_question,
+    has_falling_name,
     joined_logs,
     left_out,
     number_of,
@@ -95,3 +96,19 @@ def test_the_collector_is_as_it_was():
             assert gc.isenabled() == is_on
         finally:
             gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("name", "falls"),
+    [
+        ("wer", True),
+        ("word_perplexity", True),
+        ("bits_per_byte", True),
+        ("accuracy", False),
+        ("loss_free", False),
+        ("wer,none", True),
+        ("filter", False),
+    ],
+)
+def test_losses_by_their_name(name, falls):
+    assert has_falling_name(name) == falls

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.exceptions import REPR_LENGTH, ArgumentValueError
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.cells import Cells
-from shiftmetrics.tables.content import Content
+from shiftmetrics.tables.content import Content, UnreadableError
 
 TASK = "task"
 QUESTION = "id"
@@ -122,6 +122,48 @@ def number_of(value: Any) -> float | None:
     return None
 
 
+FALLING = (
+    "perplexity", "ppl", "bits_per_byte", "bpb", "brier_score", "ter", "wer", "cer", "mae", "mse", "rmse", "loss",
+)  # fmt: skip
+"""How scores of all tools end of which less is better: the whole name, or what stands after an underscore."""
+
+
+def has_falling_name(name: str) -> bool:
+    """Return True if a score has the name of a loss; what lm-evaluation-harness writes behind a comma is a filter."""
+    plain = name.partition(",")[0].lower().replace("-", "_")
+    return plain in FALLING or plain.endswith(tuple(f"_{ending}" for ending in FALLING))
+
+
+def number_of_score(name: str, value: Any) -> float | None:
+    """Return a score as a number; a log-likelihood beside its number of units as the perplexity of one question.
+
+    Tools write such pairs to add them up over all questions: their own figure weighs questions by their length.
+    """
+    pair = list(value.values()) if isinstance(value, Mapping) else value
+    if not isinstance(pair, list | tuple) or len(pair) != 2:
+        return number_of(value)
+    likelihood, n_units = pair
+    is_bits = "bits_per_byte" in name
+    if not (is_bits or "perplexity" in name) or any(
+        isinstance(part, bool) or not isinstance(part, int | float) for part in pair
+    ):
+        return None
+    if not n_units > 0:
+        return math.nan
+    nats = -likelihood / n_units
+    if is_bits:
+        return number_of(nats / math.log(2.0))
+    # of a text without any likelihood there is no number
+    return math.exp(nats) if nats < LARGEST_EXPONENT else math.nan
+
+
+LARGEST_EXPONENT = 700.0
+
+
+class NoScoreError(UnreadableError):
+    """A log of a tool that is known, without any score of single questions."""
+
+
 def plain_fields(value: Any, prefix: str) -> dict[str, Any]:
     """Return the fields of an object that are single words or numbers, by names with a prefix."""
     if not isinstance(value, Mapping):
@@ -179,9 +221,11 @@ class LogRows:
         if not self.n_rows:
             raise content.refusal(f"a log of {tool} with samples", "which holds none")
         if not scores:
-            remedy = "Make a table of id and score, and give it in place of the log."
-            raise content.refusal(
-                f"a log of {tool} with a score", "whose samples have no number as one", remedy
+            raise NoScoreError(
+                content.argument,
+                f"a log of {tool} with a score",
+                f"{content.name[-REPR_LENGTH:]!r}, whose samples have no number as one",
+                "Make a table of id and score, and give it in place of the log.",
             )
         table = {}
         written = []

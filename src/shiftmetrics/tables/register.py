@@ -37,6 +37,7 @@ from shiftmetrics.tables.readers import (
     statistics,
     text,
     token_logs,
+    totals,
     workbook,
 )
 from shiftmetrics.tables.readers.folders import files_of_parts, read_parts
@@ -60,6 +61,7 @@ READERS: list[Reader] = [
     *promptfoo.READERS,
     *evaluation_objects.READERS,
     *evaluation_lines.READERS,
+    *totals.READERS,
     token_logs.READER,
     *printed.READERS,
     r_print.READER,

@@ -11,7 +11,6 @@ from shiftmetrics.tables.logs import LogCells
 from shiftmetrics.tables.readers.evaluations import (
     ScoredAnswer,
     cells_of_answers,
-    has_falling_name,
     numbered,
 )
 from shiftmetrics.tables.register import read_file
@@ -82,20 +81,6 @@ def test_a_long_question_is_named_by_its_beginning_and_a_digest():
     names = cells_of_answers(content, "a tool", answers).frame["id"].tolist()
     assert len(set(names)) == 2
     assert all(len(name) <= 60 for name in names)
-
-
-@pytest.mark.parametrize(
-    ("name", "falls"),
-    [
-        ("wer", True),
-        ("word_perplexity", True),
-        ("bits_per_byte", True),
-        ("accuracy", False),
-        ("loss_free", False),
-    ],
-)
-def test_losses_by_their_name(name, falls):
-    assert has_falling_name(name) == falls
 
 
 def test_answers_to_one_question_are_counted():

@@ -34,24 +34,42 @@ def test_two_filters_are_two_scores_of_one_question(tmp_path):
     assert log.frame["exact_match,flexible-extract"].tolist() == [1.0, 1.0, 1.0]
 
 
-def test_nan_is_missing_and_pairs_are_no_scores(tmp_path):
-    lines = [lm_eval_line(0, {"acc": math.nan, "word_perplexity": [-3.0, 7]})]
-    lines += [lm_eval_line(1, {"acc": True, "word_perplexity": [-2.0, 6]})]
+def test_nan_is_missing_and_pairs_of_words_are_no_scores(tmp_path):
+    lines = [lm_eval_line(0, {"acc": math.nan, "bleu": ["107", "7"]})]
+    lines += [lm_eval_line(1, {"acc": True, "bleu": ["95", "95"]})]
     assert "NaN" in lines[0]
     log = read_file(lm_eval_file(tmp_path / "old.jsonl", lines), "OLD")
     assert log.scores == ("acc",)
     assert math.isnan(log.frame["acc"][0])
     assert log.frame["acc"][1] == 1.0
-    assert "word_perplexity" in log.notes[0]
+    assert "bleu" in log.notes[0]
 
 
-def test_a_log_of_pairs_alone_is_refused(tmp_path):
-    lines = [
-        lm_eval_line(0, {"word_perplexity": [-3.0, 7]}),
-        lm_eval_line(1, {"word_perplexity": [-3.0, 7]}),
-    ]
+def test_a_log_of_pairs_of_words_alone_is_refused(tmp_path):
+    lines = [lm_eval_line(n, {"bleu": ["107", "7"]}) for n in range(2)]
     with pytest.raises(UnreadableError, match="score"):
         read_file(lm_eval_file(tmp_path / "old.jsonl", lines), "OLD")
+
+
+def test_a_log_likelihood_and_its_units_are_a_perplexity(tmp_path):
+    pairs = ([-3.0, 7], [-2.0, 6], [-1.0, 0])
+    scores = [{"word_perplexity": pair, "bits_per_byte": pair} for pair in pairs]
+    lines = [lm_eval_line(n, score) for n, score in enumerate(scores)]
+    log = read_file(lm_eval_file(tmp_path / "old.jsonl", lines), "OLD")
+    assert log.frame["word_perplexity"][0] == pytest.approx(2.718281828 ** (3 / 7))
+    assert log.frame["bits_per_byte"][1] == pytest.approx(2 / 6 / 0.69314718)
+    assert log.frame["word_perplexity"].isna().tolist() == [False, False, True]
+    assert log.lower_is_better == {"word_perplexity", "bits_per_byte"}
+
+
+def test_a_task_without_scores_of_questions_is_left_out_of_a_folder(tmp_path):
+    for task, metric in (("adds", {"acc": 1.0}), ("texts", {"bleu": ["a", "b"]})):
+        lines = [lm_eval_line(n, metric) for n in range(3)]
+        lm_eval_file(tmp_path / "run" / f"samples_{task}_2026-11-28T18-05-37.6.jsonl", lines)
+    log = read_file(tmp_path / "run", "OLD")
+    assert isinstance(log, LogCells)
+    assert set(log.frame["task"]) == {"adds"}
+    assert "samples_texts" in log.warnings[0]
 
 
 def test_a_folder_has_a_file_for_each_task(tmp_path):

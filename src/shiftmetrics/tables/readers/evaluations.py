@@ -20,8 +20,9 @@ from shiftmetrics.tables.logs import (
     collector_paused,
     column_of_score,
     digest_of_question,
+    has_falling_name,
     left_out,
-    number_of,
+    number_of_score,
     plain_fields,
 )
 
@@ -57,18 +58,6 @@ class ScoredAnswer:
     failed: bool = False
     repeat: int | None = None
     about: Any = field(default=None)
-
-
-FALLING = (
-    "perplexity", "ppl", "bits_per_byte", "bpb", "brier_score", "ter", "wer", "cer", "mae", "mse", "rmse", "loss",
-)  # fmt: skip
-"""How scores of all tools end of which less is better."""
-
-
-def has_falling_name(name: str) -> bool:
-    """Return True if a score has the name of a loss."""
-    plain = name.lower().replace("-", "_")
-    return plain in FALLING or plain.endswith(tuple(f"_{ending}" for ending in FALLING))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +179,7 @@ def cells_of_answers(
             row[REPEAT] = answer.repeat
         row |= plain_fields(answer.about, "about")
         for name, value in answer.scores.items():
-            number = number_of(value)
+            number = number_of_score(name, value)
             if number is None:
                 no_numbers[name] = None
                 continue

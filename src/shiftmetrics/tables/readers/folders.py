@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.cells import INDEX, Cells
 from shiftmetrics.tables.content import Content, ReadOptions, UnreadableError
-from shiftmetrics.tables.logs import TASK, LogCells, joined_logs
+from shiftmetrics.tables.logs import TASK, LogCells, NoScoreError, joined_logs
 from shiftmetrics.tables.readers import evaluation_lines, evaluation_objects, lighteval
 from shiftmetrics.tables.readers.lm_eval import is_sample_log, read_sample_log
 from shiftmetrics.tables.readers.names import checked_names
@@ -121,7 +122,7 @@ def read_parts(parts: list[Content], name: str, read: Callable[[Content], Cells]
     first = parts[0]
     if all(is_sample_log(part) for part in parts):
         # a file for each task, whose name alone says which
-        return joined_logs([read_sample_log(part) for part in parts], name)
+        return joined_logs(_with_scores(parts, read_sample_log), name)
     logs = _read_logs(parts)
     if logs is not None:
         return joined_logs(logs, name)
@@ -147,14 +148,34 @@ def _read_logs(parts: list[Content]) -> list[LogCells] | None:
     reader = next((one for one in LOGS if one.tells(parts[0])), None)
     if reader is None or reader.read is None or not all(map(reader.tells, parts)):
         return None
-    logs = []
-    for part in parts:
-        log = reader.read(part)
+    read = reader.read
+
+    def named(part: Content) -> LogCells:
+        log = read(part)
         assert isinstance(log, LogCells)
-        if not log.frame[TASK].any():
-            task = part.name.partition(".")[0]
-            log = dataclasses.replace(log, table=log.frame.assign(**{TASK: task}))
-        logs.append(log)
+        if log.frame[TASK].any():
+            return log
+        task = part.name.partition(".")[0]
+        return dataclasses.replace(log, table=log.frame.assign(**{TASK: task}))
+
+    return _with_scores(parts, named)
+
+
+def _with_scores(parts: list[Content], read: Callable[[Content], LogCells]) -> list[LogCells]:
+    """Return the logs of tasks that score single questions; the others, such as of a BLEU of all texts, are named."""
+    logs = []
+    without = []
+    for part in parts:
+        try:
+            logs.append(read(part))
+        except NoScoreError as error:
+            without.append((part.name, error))
+    if not logs:
+        raise without[0][1]
+    if without:
+        names = first_few([name for name, _ in without], 3, show=str)
+        text = f"left out {names}, whose questions have no scores of their own"
+        logs[0] = dataclasses.replace(logs[0], warnings=(*logs[0].warnings, text))
     return logs
 
 

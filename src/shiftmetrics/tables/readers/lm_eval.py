@@ -18,8 +18,9 @@ from shiftmetrics.tables.logs import (
     collector_paused,
     column_of_score,
     digest_of_question,
+    has_falling_name,
     left_out,
-    number_of,
+    number_of_score,
     plain_fields,
 )
 from shiftmetrics.tables.readers.evaluations import parsed_lines
@@ -36,9 +37,6 @@ BESIDE = {
     "prompt_hash", "target_hash",
 }  # fmt: skip
 """What a line holds beside its scores."""
-
-LOWER_IS_BETTER = ("perplexity", "bits_per_byte", "brier_score", "ter", "wer")
-"""How metrics of the tool end of which less is better; its file of samples does not say so."""
 
 
 def _tells(content: Content) -> bool:
@@ -71,7 +69,7 @@ def _read(content: Content) -> Cells:
             row["prompt"] = record.get("prompt_hash")
             rows[question, digest] = row
         for name, value in _scores(record).items():
-            number = number_of(value)
+            number = number_of_score(name, value)
             if number is None:
                 no_numbers.add(name)
                 continue
@@ -92,7 +90,7 @@ def _read(content: Content) -> Cells:
         tool=TOOL,
         scores=[column_of_score(name) for name in kept],
         notes=left_out(sorted(no_numbers)),
-        lower_is_better=frozenset(name for name in kept if _falls(name)),
+        lower_is_better=frozenset(name for name in kept if has_falling_name(name)),
         settings=settings,
     )
 
@@ -109,10 +107,6 @@ def _scores(record: dict[str, Any]) -> dict[str, Any]:
 
 def _same(first: float, second: float) -> bool:
     return first == second or (first != first and second != second)
-
-
-def _falls(name: str) -> bool:
-    return name.partition(",")[0].endswith(LOWER_IS_BETTER)
 
 
 def _settings(record: dict[str, Any]) -> dict[str, str]:
