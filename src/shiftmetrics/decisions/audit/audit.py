@@ -165,8 +165,11 @@ def audit_samples(
 
     # What changed: modes, columns, and how well trees tell the samples apart. All labels are read by now, so that
     # what is wrong with them is said before minutes are spent.
-    parts = _part(base, _COLUMN_ROWS, generator), _part(sample, _COLUMN_ROWS, generator)
-    changed = with_causes(compared_columns(*parts, encoder.columns), encoder.columns, *parts)
+    rows = [at_most_rows(np.arange(len(side)), _COLUMN_ROWS, generator) for side in (base, sample)]
+    parts = base.iloc[rows[0]], sample.iloc[rows[1]]
+    times = None if periods is None else replace(periods, of_sample=periods.of_sample[rows[1]])
+    changed = compared_columns(*parts, encoder.columns)
+    changed = with_causes(changed, encoder.columns, *parts, times)
     look = None
     if periods is not None:
         look = DatedSearch(periods, _known_periods(base, time))

@@ -96,7 +96,7 @@ class RuleCondition:
     low, high : float
         Ends of the range, both included; infinite where it has none. Dates are days, in seconds.
     levels : tuple of str
-        The levels, for a category.
+        The levels, for a category; "missing" alone for a number or a date.
     """
 
     column: Column
@@ -110,8 +110,10 @@ class RuleCondition:
 
     def is_met_by(self, cells: OrderedCells) -> BoolArray:
         """Return which of some cells that are read meet it."""
-        if self.levels:
+        if self.levels and self.column.role == "category":
             return np.asarray(np.isin(cells.names, self.levels)[cells.values])
+        if self.levels:  # of numbers and dates: "missing"
+            return np.asarray(np.isnan(cells.values))
         return np.asarray((cells.values >= self.low) & (cells.values <= self.high))
 
     @property
