@@ -17,6 +17,7 @@ from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.audit.column_causes import with_causes
 from shiftmetrics.decisions.audit.column_changes import ColumnChange, compared_columns
 from shiftmetrics.decisions.audit.dated_search import DatedSearch
+from shiftmetrics.decisions.audit.mode_causes import with_cause
 from shiftmetrics.decisions.audit.modelled import (
     Modelled,
     audited_models,
@@ -192,6 +193,7 @@ def audit_samples(
             replace(mode, change=change_point(periods, inside, generator))
             for mode, inside in zip(new, members, strict=True)
         ]
+    new = [with_cause(mode, encoder.columns, sample, periods) for mode in new]
     changes = SampleChanges(
         novelty_p_value=found.new_p_value,
         missing_p_value=found.missing_p_value,

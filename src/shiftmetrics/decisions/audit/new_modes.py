@@ -94,6 +94,10 @@ class TableMode(Record):
         Samples of its own side that are like members but lie before the date from which on the mode was looked for.
     looked_at : float
         Fraction of its own side that lies after that date; 1 where no date was asked for.
+    defined_by : tuple of str
+        The columns whose conditions say which samples are members; none where kernels alone do.
+    cause : str
+        Where it lies, such as "100 % of it where origin = LGA: 221 samples, ..."; empty where nothing short says so.
     """
 
     missing: bool
@@ -108,6 +112,8 @@ class TableMode(Record):
     is_part: bool = False
     early_rows: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     looked_at: float = 1.0
+    defined_by: tuple[str, ...] = ()
+    cause: str = ""
 
     @property
     def n_members(self) -> int:

@@ -268,7 +268,11 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         if self.verdict == verdicts.CANNOT_TELL:
             return [*self.model_notes(), *changes.column_notes, *self.warnings[1:]]
         # The modes follow the headline line by line, with what is missing and the columns that changed most.
-        sentences = [self.mode_line(place) for place in range(len(changes.new))]
+        sentences = []
+        for place, mode in enumerate(changes.new):
+            sentences.append(self.mode_line(place))
+            if mode.cause:
+                sentences.append(f"   {mode.cause}.")
         if changes.others_tell:
             sentences.insert(0, self._apart_sentence())
         if self.labelled is not None and self.labelled.is_worse:

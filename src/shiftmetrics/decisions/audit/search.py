@@ -381,4 +381,5 @@ def _described(
         early_rows=mode.early,
         looked_at=mode.looked_at,
         is_part=bool(mode.contrasts) and all(each.is_beyond for each in mode.contrasts),
+        defined_by=tuple(each.column for each in mode.contrasts),
     )

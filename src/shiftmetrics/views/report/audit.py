@@ -96,6 +96,7 @@ def _mode_lines(entry: Entry) -> list[dict[str, Any]]:
             if mode.change.is_shown:
                 line["When"] = mode.change.in_words
             line["Between"] = f"{mode.change.earliest} and {mode.change.latest}"
+        line["Where"] = mode.cause or "–"
         lines.append(line)
     return lines
 
