@@ -174,3 +174,20 @@ def test_scores_of_pairs_of_classes_are_refused(columns, is_pairs):
         return
     with pytest.raises(UnreadableTableError, match="one class against another"):
         refuse_pairs_of_classes(columns, "old.csv")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+def test_probabilities_of_all_classes_in_one_column_are_named(n_classes):
+    flat = [RNG.dirichlet(np.ones(n_classes), N).round(4).ravel() for _ in range(2)]
+    _refused(*(pd.DataFrame({"p": part}) for part in flat), rf"reshape\(-1, {n_classes}\)")
+
+
+def test_one_probability_a_row_is_no_such_column():
+    flat = [RNG.uniform(size=3 * N) for _ in range(2)]
+    found = read_predictions(
+        [
+            cells(pd.DataFrame({"p": part}), name, name)
+            for part, name in zip(flat, "ab", strict=True)
+        ]
+    )
+    assert {file.form for file in found.reading.files} == {"probability"}

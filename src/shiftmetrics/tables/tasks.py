@@ -81,7 +81,45 @@ def refuse_other_tasks(
                 "The files hold rankings, several rows of one query: `shiftmetrics diff OLD NEW --metric ndcg "
                 f"--group {query}` compares them by the relevances of the documents."
             )
-    return _tags(tables, answers) or _ordered_grades(tables, labels, answers, options)
+    return (
+        _stacked(tables)
+        or _tags(tables, answers)
+        or _ordered_grades(tables, labels, answers, options)
+    )
+
+
+MOST_CLASSES = 1000
+FEWEST_GROUPS = 4
+ROUNDED_SUM = 2e-3
+"""How far the probabilities of one row may be from 1 together where they are written with three digits."""
+
+
+def _stacked(tables: Sequence[TableEvidence]) -> str | None:
+    """Return the sentence on one long column whose every K numbers add up to 1, as the flat softprob of XGBoost."""
+    columns = [next(iter(table.columns.values())) for table in tables if len(table.columns) == 1]
+    if not columns or len(columns) < len(tables):
+        return None
+    numbers = [column.numbers for column in columns if column.numbers is not None]
+    n_numbers = {column.n_rows for column in columns}
+    if len(n_numbers) > 1 or len(numbers) < len(columns):
+        return None
+    both = np.stack(numbers)
+    if not np.isfinite(both).all() or both.min() < 0.0 or both.max() > 1.0 or (both % 1 == 0).all():
+        return None
+    n_all = both.shape[1]
+    for n_classes in range(2, min(MOST_CLASSES, n_all // FEWEST_GROUPS) + 1):
+        if n_all % n_classes:
+            continue
+        groups = both.reshape(-1, n_classes)
+        # equal numbers add up to 1 in any grouping
+        if np.ptp(both) > ROUNDED_SUM and np.abs(groups.sum(axis=1) - 1.0).max() <= ROUNDED_SUM:
+            return (
+                f"The files hold one column in which every {n_classes} numbers add up to 1: the probabilities of "
+                f"{n_classes} classes, row after row. Write them as a matrix, such as by "
+                f"np.save('old.npy', predictions.reshape(-1, {n_classes})), or --columns "
+                f"{columns[0].name!r} takes each number as a row."
+            )
+    return None
 
 
 def _have_boxes(names: set[str]) -> bool:

@@ -22,3 +22,28 @@ def test_a_pdf_is_named_and_a_text_passes():
 def test_tables_in_markup_are_named(data, name):
     with pytest.raises(UnreadableError, match=name):
         refuse_strangers(Content("OLD", "a", ReadOptions(), data=data))
+
+
+@pytest.mark.parametrize(
+    ("data", "command"),
+    [
+        (
+            b"--\n-- PostgreSQL database dump\n--\n\nSET a = 0;\n\nCREATE TABLE p (id int);\n",
+            "psql",
+        ),
+        (b"-- MySQL dump 10.13\n/*!40101 SET NAMES utf8 */;\nDROP TABLE IF EXISTS `p`;\n", "mysql"),
+        (
+            b"PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nCREATE TABLE p (id integer);\n",
+            "sqlite3",
+        ),
+        (b"INSERT INTO p VALUES (1, 0.5);\n", "sqlite3"),
+    ],
+)
+def test_dumps_in_sql_name_the_command_that_writes_csv(data, command):
+    with pytest.raises(UnreadableError, match=command):
+        refuse_strangers(Content("OLD", "a", ReadOptions(), data=data))
+
+
+def test_words_of_sql_as_names_are_no_dump():
+    for data in (b"begin,end\n1,2\n", b"create,table\n1,2\n", b"copy\n1\n", b"set,id\n1,2\n"):
+        refuse_strangers(Content("OLD", "a", ReadOptions(), data=data))

@@ -54,6 +54,19 @@ STRANGERS = (
 )
 
 _MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml|head|body|table|tr|svg|div)\b", re.IGNORECASE)
+_SQL_BEFORE = rb"(\s|--[^\n]*\n|/\*.*?\*/;?|(SET|SELECT|PRAGMA|USE|LOCK|\\restrict)\b[^\n]*\n)*"
+_SQL = re.compile(
+    _SQL_BEFORE
+    + rb"(CREATE\s+(TABLE|DATABASE|SCHEMA|SEQUENCE|TYPE|EXTENSION)\b|DROP\s+(TABLE|DATABASE)\b|INSERT\s+INTO\b"
+    + rb"|BEGIN(\s+TRANSACTION)?;|COPY\s+[^\n]*\bFROM\s+stdin|ALTER\s+TABLE\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SQL_EXPORTS = (
+    (b"PostgreSQL", "psql -c \"\\copy TABLE to 'old.csv' csv header\" DATABASE"),
+    (b"MySQL", "mysql --batch -e 'select * from TABLE' DATABASE > old.tsv"),
+    (b"MariaDB", "mariadb --batch -e 'select * from TABLE' DATABASE > old.tsv"),
+)
+_SQLITE_EXPORT = "sqlite3 -header -csv DATABASE.db 'select * from TABLE' > old.csv"
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _SAS = bytes(12) + b"\xc2\xea\x81\x60"
 
@@ -66,6 +79,12 @@ def refuse_strangers(content: Content) -> None:
             raise content.refusal("a table", stranger.name, stranger.remedy)
     if _MARKUP.match(head):
         raise content.refusal("a table", "an HTML or XML document", AS_CSV)
+    if _SQL.match(head):
+        commands = [command for mark, command in _SQL_EXPORTS if mark in head[:2000]]
+        command = (commands or [_SQLITE_EXPORT])[-1]
+        raise content.refusal(
+            "a table", "a dump of a database in SQL", f"Write the table as csv: {command}"
+        )
     if _PICKLE.match(head):
         raise content.refusal(
             "a table", "pickled Python objects, which can run code when they are opened", PLAIN
