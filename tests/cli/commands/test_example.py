@@ -13,7 +13,14 @@ def test_the_example_of_an_audit_is_what_the_first_page_shows(run, tmp_path, mon
     assert result.stdout.startswith("CHANGED  14 % of the samples are new, in 2 modes")
     assert f"job = delivery rider, hours above 54, age 23  {riders.sum()} samples" in result.stdout
     assert f"income missing  {current['income'].isna().sum()} samples" in result.stdout
-    assert result.stdout.count("since 2024-10-16") == 2
+    assert result.stdout.count("since 2024-10-16 (0 % > ") == 2
+    late = current[current["day"] >= "2024-10-16"]
+    young = late["age"] <= 27
+    of_riders = late["job"] == "delivery rider"
+    counts = (
+        f"{(young & of_riders).sum()} of {of_riders.sum()} samples, {(young & ~of_riders).sum()} of"
+    )
+    assert f"of it where age at most 27: {counts}" in result.stdout
     assert run("example", "audit").exit_code == 0  # the same again
 
 
