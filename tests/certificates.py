@@ -94,7 +94,8 @@ def stability_cases(n_cases: int, seed: int = 0) -> Iterator[Case]:
             threshold = float(risk + (top - risk) * 10.0 ** rng.uniform(-9, 0.3))
         if abs(threshold - risk) <= 1e-14 * threshold:
             continue  # counts as the risk itself
-        counts_errors = isinstance(loss, ZeroOneLoss | FixedLoss) and np.isin(base, (0, 1)).all()
+        highest = loss.reach(theta1, slice(0, loss.n_samples)).loss.max()
+        counts_errors = loss.may_count_errors and np.isin(base, (0, 1)).all() and highest <= 1.0
         if counts_errors and threshold > 1.0:
             continue  # refused: it is no error rate
         settings = {"theta1": theta1, "theta2": theta2, "divergence": divergence}

@@ -108,7 +108,8 @@ def _stacked(tables: Sequence[TableEvidence]) -> str | None:
         return None
     n_all = both.shape[1]
     for n_classes in range(2, min(MOST_CLASSES, n_all // FEWEST_GROUPS) + 1):
-        if n_all % n_classes:
+        first = both[:, :n_classes].sum(axis=1)
+        if n_all % n_classes or np.abs(first - 1.0).max() > ROUNDED_SUM:
             continue
         groups = both.reshape(-1, n_classes)
         # equal numbers add up to 1 in any grouping

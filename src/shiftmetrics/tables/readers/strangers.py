@@ -54,12 +54,14 @@ STRANGERS = (
 )
 
 _MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml|head|body|table|tr|svg|div)\b", re.IGNORECASE)
-_SQL_BEFORE = rb"(\s|--[^\n]*\n|/\*.*?\*/;?|(SET|SELECT|PRAGMA|USE|LOCK|\\restrict)\b[^\n]*\n)*"
+_SQL_BEFORE = (
+    rb"(\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/;?|(SET|SELECT|PRAGMA|USE|LOCK|\\restrict)\b[^\n]*\n)*"
+)
 _SQL = re.compile(
     _SQL_BEFORE
     + rb"(CREATE\s+(TABLE|DATABASE|SCHEMA|SEQUENCE|TYPE|EXTENSION)\b|DROP\s+(TABLE|DATABASE)\b|INSERT\s+INTO\b"
     + rb"|BEGIN(\s+TRANSACTION)?;|COPY\s+[^\n]*\bFROM\s+stdin|ALTER\s+TABLE\b)",
-    re.IGNORECASE | re.DOTALL,
+    re.IGNORECASE,
 )
 _SQL_EXPORTS = (
     (b"PostgreSQL", "psql -c \"\\copy TABLE to 'old.csv' csv header\" DATABASE"),
