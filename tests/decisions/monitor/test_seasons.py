@@ -1,5 +1,7 @@
 """Seasons of a passport: which sample is of which, refusals that say what is needed, batches of other seasons."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -115,8 +117,6 @@ def test_counts_of_other_seasons_are_refused(passport, rng):
 def test_a_limit_that_was_changed_by_hand_is_named(passport, rng):
     result = monitor_batch(passport, month_of(rng, 5))
     alarm = result.state.rows[0]
-    from dataclasses import replace
-
     for name, value in (("limits", alarm.limits + 0.1), ("urns", alarm.urns[:3])):
         rows = (replace(alarm, **{name: value}), *result.state.rows[1:])
         with pytest.raises(ValueError, match=name):

@@ -11,6 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.record import Record
 from shiftmetrics.decisions.monitor.alarm import Alarm
+from shiftmetrics.decisions.monitor.order import DateSpan
 from shiftmetrics.decisions.monitor.passport import BatchCounts
 from shiftmetrics.decisions.monitor.row_tests import Count
 
@@ -87,6 +88,8 @@ def counts_of_line(entry: Mapping[str, Any]) -> BatchCounts:
     """Return the counts of a line of the history; an older one has none of columns."""
     rows = tuple(Count(hits, n) for hits, n in entry["rows"])
     columns = np.array(entry.get("columns", ()), dtype=np.int64)
-    counts = BatchCounts(rows, Count(*entry["errors"]), digest=entry["digest"], columns=columns)
+    dates = tuple(DateSpan(*each) for each in entry.get("dates", ()))
+    errors = Count(*entry["errors"])
+    counts = BatchCounts(rows, errors, digest=entry["digest"], columns=columns, dates=dates)
     seasons = entry.get("seasons", ())
     return replace(counts, seasons=np.array(seasons, dtype=np.int64)) if seasons else counts

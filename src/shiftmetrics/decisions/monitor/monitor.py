@@ -15,6 +15,7 @@ from shiftmetrics.decisions.leading_verdict import LeadingVerdict
 from shiftmetrics.decisions.monitor.alarm import Alarm
 from shiftmetrics.decisions.monitor.column_profiles import ColumnMove, moved_columns
 from shiftmetrics.decisions.monitor.history import CountedBatch
+from shiftmetrics.decisions.monitor.order import out_of_order
 from shiftmetrics.decisions.monitor.passport import BatchCounts, Passport
 from shiftmetrics.decisions.monitor.repeats import repeated_rows
 from shiftmetrics.decisions.monitor.state import MonitorState, check_state
@@ -214,6 +215,7 @@ def monitor_batch(
     if len(counts.seasons) != n_seasons:
         expected = f"counts of the {n_seasons} seasons of the passport"
         raise ArgumentValueError("batch", expected, f"those of {len(counts.seasons)}")
+    order = out_of_order(state.latest, counts.dates)
     state = state.update(counts)
     repeated = repeated_rows(state.seen, state.n_batches)
     return MonitorResult(
@@ -222,7 +224,7 @@ def monitor_batch(
         status=_WATCHING if state.alarms else _NOTHING_WATCHED,
         n_samples=counts.n_samples,
         settings=settings_of(alpha=passport.alpha, passport=passport.digest),
-        warnings=(repeated,) if repeated else (),
+        warnings=(*((repeated,) if repeated else ()), *order),
         above=counts.above,
         verdict=_verdict(state),
         state=state,

@@ -19,6 +19,7 @@ from shiftmetrics.decisions.calibration import Calibration
 from shiftmetrics.decisions.monitor.alarm import Alarm, part_of_start
 from shiftmetrics.decisions.monitor.column_profiles import ColumnProfile
 from shiftmetrics.decisions.monitor.model_digest import model_digest
+from shiftmetrics.decisions.monitor.order import DateSpan, spans_of, united
 from shiftmetrics.decisions.monitor.records import FileRecord, canonical
 from shiftmetrics.decisions.monitor.repeats import add_digests, rows_digest
 from shiftmetrics.decisions.monitor.row_tests import (
@@ -138,6 +139,7 @@ class Passport(FileRecord):
         outputs = self._outputs(given, model)
         frame = typed.frames[0]
         ranges = self._ranges(cells, frame)
+        spans = spans_of(frame, [each.column for each in self.dates])
         above = [*self._other_model(model), *in_wrong_order(self.dates, ranges, "the batch")]
         # Without labels, which may have come meanwhile.
         names = [name for name in frame if name in self.kinds and name != self.label]
@@ -159,7 +161,7 @@ class Passport(FileRecord):
             frame = frame[places >= 0]
         cells_of_columns = [profile.count(frame[profile.column]) for profile in self.columns]
         counted = np.concatenate([np.zeros(0, dtype=np.int64), *cells_of_columns])
-        return BatchCounts(rows, errors, tuple(above), digest, counted, of_seasons)
+        return BatchCounts(rows, errors, tuple(above), digest, counted, of_seasons, spans)
 
     def _counts_of_seasons(
         self,
@@ -268,6 +270,8 @@ class BatchCounts(Record):
         The cells of all profiles of columns, one after the other; empty where the passport has none.
     seasons : array of int of shape (n_seasons, n_tests + 1, 2)
         Hits and samples of each test and at last of the errors, by season; empty where the passport has none.
+    dates : tuple of DateSpan
+        Its first and last days.
     """
 
     rows: tuple[Count, ...]
@@ -276,6 +280,7 @@ class BatchCounts(Record):
     digest: int = 0
     columns: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     seasons: IntArray = field(default_factory=lambda: np.zeros((0, 0, 2), dtype=np.int64))
+    dates: tuple[DateSpan, ...] = ()
 
     def __add__(self, other: BatchCounts) -> BatchCounts:
         rows = tuple(mine + theirs for mine, theirs in zip(self.rows, other.rows, strict=True))
@@ -286,7 +291,8 @@ class BatchCounts(Record):
         columns = self.columns + other.columns if both else np.zeros(0, dtype=np.int64)
         # Those of seasons cannot be left out: parts of different passports raise an error here.
         seasons = self.seasons + other.seasons
-        return BatchCounts(rows, self.errors + other.errors, above, digest, columns, seasons)
+        dates = united(self.dates, other.dates)
+        return BatchCounts(rows, self.errors + other.errors, above, digest, columns, seasons, dates)
 
     def of_test(self, place: int) -> tuple[int | IntArray, int | IntArray]:
         """Return hits and samples of a test, or at -1 of the errors; with seasons, those of each."""

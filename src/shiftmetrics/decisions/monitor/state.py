@@ -17,11 +17,12 @@ from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.decisions.monitor.acknowledgement import Acknowledgement
 from shiftmetrics.decisions.monitor.alarm import Alarm, counted_since, part_of_start
 from shiftmetrics.decisions.monitor.column_profiles import MOST_RECENT, add_recent
+from shiftmetrics.decisions.monitor.order import DateSpan, latest_of
 from shiftmetrics.decisions.monitor.passport import BatchCounts, Passport
 from shiftmetrics.decisions.monitor.records import FileRecord, canonical
 from shiftmetrics.decisions.monitor.repeats import MOST_KEPT, add_batch
 
-_ADDED = ("recent", "recent_seasons")
+_ADDED = ("recent", "recent_seasons", "latest")
 _REMEDY = "Go back to a copy of it, or start a new state: nothing was counted."
 
 
@@ -50,6 +51,8 @@ class MonitorState(FileRecord):
         How many samples fell into each cell of the passport's columns, in each of up to eight last batches.
     recent_seasons : array of int of shape (n_kept, n_seasons)
         How many samples of each season these batches have; empty where the passport has no seasons.
+    latest : tuple of DateSpan
+        The first and last days of the latest batch.
     acknowledged : tuple of Acknowledgement
         The alarms that somebody has seen and accepted, in order.
     """
@@ -67,6 +70,7 @@ class MonitorState(FileRecord):
     seen: IntArray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
     recent: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     recent_seasons: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    latest: tuple[DateSpan, ...] = ()
     acknowledged: tuple[Acknowledgement, ...] = ()
 
     @classmethod
@@ -91,7 +95,10 @@ class MonitorState(FileRecord):
             rows=rows,
             n_batches=self.n_batches + 1,
             n_samples=self.n_samples + counts.n_samples,
-            last=BatchCounts(counts.rows, counts.errors, seasons=counts.seasons),
+            last=BatchCounts(
+                counts.rows, counts.errors, seasons=counts.seasons, dates=counts.dates
+            ),
+            latest=latest_of(self.latest, counts.dates),
             recent=add_recent(self.recent, counts.columns),
             recent_seasons=add_recent(self.recent_seasons, counts.of_season),
             seen=add_batch(self.seen, counts.n_samples, counts.digest),

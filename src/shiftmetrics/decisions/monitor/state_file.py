@@ -234,6 +234,7 @@ def _line(result: MonitorResult, before: MonitorState | None) -> str:
             "digest": int(state.seen[-1, 1]),
             "columns": state.recent[-1].tolist() if len(state.recent) else [],
             "seasons": last.seasons.tolist(),
+            "dates": [[each.column, each.first, each.last] for each in last.dates],
             "acknowledged": [each.note for each in state.acknowledged[known:]],
             "verdict": result.verdict,
             "raised": raised,
