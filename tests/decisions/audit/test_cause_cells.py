@@ -74,3 +74,20 @@ def test_spans_of_time_say_since_when():
     assert cut.is_time
     # All spans of four periods but the whole.
     assert len(cut.choices(is_fine=False)) == 9
+
+
+@pytest.mark.parametrize("n_levels", [2, 3, 4])
+@pytest.mark.parametrize("has_rare", [False, True])
+def test_levels_together_never_take_every_sample(n_levels, has_rare):
+    rng = np.random.default_rng(1)
+    levels = list("abcd"[:n_levels])
+    tables = [pd.DataFrame({"c": rng.choice(levels, 200)}) for _ in range(2)]
+    if has_rare:
+        tables[1].loc[0, "c"] = "rare"
+    (cut,) = cut_columns([Column("c", "category")], tables, least=10)
+    worth = np.r_[np.arange(n_levels, dtype=float), -np.inf]
+    found = cut.together(worth)
+    expected = [set(cut.names[-size:]) for size in (2, 3) if size <= n_levels - (not has_rare)]
+    assert [set(cut.condition(taken).levels) for taken in found] == expected
+    joined = pd.concat(tables)["c"]
+    assert all(0 < joined.isin(taken).sum() < len(joined) for taken in expected)

@@ -104,7 +104,7 @@ class CutColumn:
         return _cells_of_choices(n, most, len(self.names))
 
     def together(self, worth: FloatArray) -> FloatArray:
-        """Return the two and the three levels that are worth most alone, as one condition each."""
+        """Return the two and the three levels that are worth most alone, as one condition each, but never all."""
         if len(self.lows):
             return np.empty((0, self.n_cells))
         order = np.argsort(-worth, kind="stable")
@@ -112,7 +112,9 @@ class CutColumn:
         found = np.zeros((max(len(order) - 1, 0), self.n_cells))
         for place in range(len(found)):
             found[place, order[: place + 2]] = 1.0
-        return found
+        has_others = any(np.any(codes == self.n_cells - 1) for codes in self.codes)
+        most = len(self.names) - (not has_others)  # all levels that are there would say nothing
+        return found[: max(most - 1, 0)]
 
     def condition(self, cells: FloatArray) -> CauseCondition:
         """Return the condition that takes some cells."""
