@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from scipy.special import xlogy
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.decisions.audit.cause_cells import CauseCondition, CutColumn, TimeSpan
 from shiftmetrics.decisions.audit.mode_rules import RuleCondition
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MOST_FIRST = 6
 """Conditions, the best ones of as many columns, beside which a second one is looked for."""
@@ -57,6 +61,13 @@ class CauseRule:
         rest = tuple(each for each in self.of_columns if each != condition)
         return CauseRule(rest, None if self.span == condition else self.span)
 
+    def is_met_by(self, frame: pd.DataFrame) -> BoolArray:
+        """Return which samples of a table meet the conditions on columns; their time is not asked."""
+        met: BoolArray = np.ones(len(frame), dtype=bool)
+        for condition in self.of_columns:
+            met &= condition.is_met(frame[condition.column.name])
+        return met
+
     @property
     def text(self) -> str:
         """In words, such as "origin = LGA since 2024-10-16", "age at least 40 and job = cook"."""
@@ -80,6 +91,15 @@ class SplitCounts:
 
     inside: tuple[FloatArray, ...]
     outside: tuple[tuple[FloatArray, ...], ...]
+
+
+def likelihood_gain(sides: Sequence[FloatArray]) -> FloatArray:
+    """Return by how much two distributions are likelier than one, for each row of counts of both sides."""
+    pooled = sides[0] + sides[1]
+    gain = xlogy(pooled.sum(axis=1), pooled.sum(axis=1)) - xlogy(pooled, pooled).sum(axis=1)
+    for side in sides:
+        gain = gain + xlogy(side, side).sum(axis=1) - xlogy(side.sum(axis=1), side.sum(axis=1))
+    return np.asarray(gain)
 
 
 class CauseQuestion(Protocol):

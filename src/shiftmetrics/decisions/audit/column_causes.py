@@ -7,12 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import xlogy
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.decisions.audit.cause_cells import cut_columns
-from shiftmetrics.decisions.audit.cause_search import CauseRule, CauseSearch, SplitCounts
+from shiftmetrics.decisions.audit.cause_cells import CutColumn, cut_columns
+from shiftmetrics.decisions.audit.cause_search import (
+    CauseRule,
+    CauseSearch,
+    SplitCounts,
+    likelihood_gain,
+)
 from shiftmetrics.decisions.audit.column_changes import (
     COMPARED,
     ColumnChange,
@@ -100,7 +104,7 @@ class _PlaceSearch:
     sides: tuple[pd.DataFrame, pd.DataFrame]
     choosing: tuple[BoolArray, BoolArray]
     periods: Periods | None
-    search: CauseSearch
+    cuts: Sequence[CutColumn]
 
     @classmethod
     def of(
@@ -119,14 +123,13 @@ class _PlaceSearch:
         if periods is not None and len(periods.labels) > 1:
             of_some = replace(periods, of_sample=periods.of_sample[choosing[1]])
         cuts = cut_columns(columns, frames, of_some, least=_LEAST_ROWS // 2)
-        question = _ChangeQuestion((np.empty(0, dtype=np.int64),) * 2, 1)
-        return cls(sides, choosing, periods, CauseSearch(cuts, question))
+        return cls(sides, choosing, periods, cuts)
 
     def place_of(self, column: Column) -> str:
         """Say where a change lies, if elsewhere there is hardly any, and what explains it there."""
         cells = [side[column.name] for side in self.sides]
         parts = [each[is_in] for each, is_in in zip(cells, self.choosing, strict=True)]
-        cuts = [cut for cut in self.search.cuts if cut.column != column]
+        cuts = [cut for cut in self.cuts if cut.column != column]
         rule = CauseSearch(cuts, _ChangeQuestion.of(column, *parts)).best_rule()
         if rule is None:
             return ""
@@ -157,12 +160,7 @@ class _PlaceSearch:
 
     def _met(self, rule: CauseRule) -> tuple[list[BoolArray], BoolArray]:
         """Return which samples of each side meet the conditions on columns, and which current ones the span."""
-        there = []
-        for side in self.sides:
-            is_met: BoolArray = np.ones(len(side), dtype=bool)
-            for condition in rule.of_columns:
-                is_met &= condition.is_met(side[condition.column.name])
-            there.append(is_met)
+        there = [rule.is_met_by(side) for side in self.sides]
         in_span: BoolArray = np.ones(len(self.sides[1]), dtype=bool)
         if rule.span is not None and self.periods is not None:
             in_span = rule.span.is_met_by(self.periods.of_sample)
@@ -218,26 +216,17 @@ class _ChangeQuestion:
             np.bincount(bins, minlength=self.n_bins)[None, :].astype(np.float64)
             for bins in self.bins
         ]
-        return float(_gain(counts)[0])
+        return float(likelihood_gain(counts)[0])
 
     def worth(self, counts: SplitCounts) -> FloatArray:
         """Return the gain in likelihood of two distributions over one where a rule holds, less that elsewhere."""
-        worth = _gain(counts.inside)
+        worth = likelihood_gain(counts.inside)
         for part in counts.outside:
-            worth = worth - _gain(part)
+            worth = worth - likelihood_gain(part)
         least = np.minimum(*(side.sum(axis=1) for side in counts.inside))
         rest = np.sum([part[1].sum(axis=1) for part in counts.outside], axis=0)
         is_enough = np.minimum(least, rest) >= _LEAST_ROWS // 2
         return np.where(is_enough, worth, -np.inf)
-
-
-def _gain(sides: Sequence[FloatArray]) -> FloatArray:
-    """Return by how much two distributions are likelier than one, for each row of counts of both sides."""
-    pooled = sides[0] + sides[1]
-    gain = xlogy(pooled.sum(axis=1), pooled.sum(axis=1)) - xlogy(pooled, pooled).sum(axis=1)
-    for side in sides:
-        gain = gain + xlogy(side, side).sum(axis=1) - xlogy(side.sum(axis=1), side.sum(axis=1))
-    return np.asarray(gain)
 
 
 def _effect_of_many(column: Column, reference: pd.Series, current: pd.Series) -> float:

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import xlogy
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.decisions.audit.cause_cells import cut_columns
-from shiftmetrics.decisions.audit.cause_search import CauseSearch, SplitCounts
+from shiftmetrics.decisions.audit.cause_cells import TimeSpan, cut_columns
+from shiftmetrics.decisions.audit.cause_search import CauseSearch, SplitCounts, likelihood_gain
 from shiftmetrics.decisions.audit.column_causes import choosing_rows
 from shiftmetrics.decisions.audit.column_changes import COMPARED
 from shiftmetrics.decisions.audit.new_modes import TableMode
@@ -68,25 +67,19 @@ def with_cause(
     rule = CauseSearch(cuts, question).best_rule()
     if rule is None:
         return mode
-    met: BoolArray = np.ones(len(rows), dtype=bool)
-    for condition in rule.of_columns:
-        met &= condition.is_met(frame[condition.column.name])
+    met = rule.is_met_by(frame)
     table = _table(met, is_member)
     held_out = _table(met[~is_choosing], is_member[~is_choosing])
     if not (_holds(table, _MOST) and _holds(held_out, _MOST_HELD_OUT)):
         return mode
     if one_distribution(held_out) > _LEVEL:
         return mode
-    counts = [
-        f"{n:,} of {total:,}" for n, total in zip(table[:, 1], table.sum(axis=1), strict=True)
-    ]
     rate = format_percent(table[1, 1] / table[1].sum())
-    confirmed = [
-        f"{n:,} of {total:,}" for n, total in zip(held_out[:, 1], held_out.sum(axis=1), strict=True)
-    ]
+    other_counts, member_counts = _met_in_words(table)
+    held_out_others, held_out_members = _met_in_words(held_out)
     text = (
-        f"{rate} of it where {rule.text}: {counts[1]} samples, {counts[0]} others{since} "
-        f"(held out: {confirmed[1]}, {confirmed[0]})"
+        f"{rate} of it where {rule.text}: {member_counts} samples, {other_counts} others{since} "
+        f"(held out: {held_out_members}, {held_out_others})"
     )
     return replace(mode, cause=text)
 
@@ -99,19 +92,19 @@ def _rows_of_dates(mode: TableMode, n: int, periods: Periods | None) -> tuple[st
     # Where the first or the last period is not said, the mode is there from the start, or to the end.
     first = periods.labels.index(change.first) if change.first else 0
     last = periods.labels.index(change.last) if change.last else len(periods.labels) - 1
-    places = periods.of_sample
-    rows = np.flatnonzero((places >= first) & (places <= last))
-    if not change.last:
-        return f" since {change.first}", rows
-    if not change.first:
-        return f" until {change.last}", rows
-    return f" from {change.first} to {change.last}", rows
+    span = TimeSpan(periods.labels, first, last)
+    return f" {span.text}", np.flatnonzero(span.is_met_by(periods.of_sample))
 
 
 def _table(met: BoolArray, is_member: BoolArray) -> IntArray:
     """Count others and members, in rows, that do not meet a rule and that do."""
     codes = 2 * is_member.astype(np.int64) + met
     return np.bincount(codes, minlength=4).reshape(2, 2)
+
+
+def _met_in_words(table: IntArray) -> list[str]:
+    """Say how many of all others, and of all members, meet a rule."""
+    return [f"{n:,} of {total:,}" for n, total in zip(table[:, 1], table.sum(axis=1), strict=True)]
 
 
 def _holds(table: IntArray, most: float) -> bool:
@@ -136,15 +129,7 @@ class _MemberQuestion:
         """Return the gain in likelihood of two rates of members over one, where the rule has the higher one."""
         inside = counts.inside[0]
         outside = counts.outside[0][0]
-        gain = (
-            _log_likelihood(inside) + _log_likelihood(outside) - _log_likelihood(inside + outside)
-        )
+        gain = likelihood_gain((inside, outside))
         sizes = inside.sum(axis=1), outside.sum(axis=1)
         is_higher = inside[:, 1] * sizes[1] > outside[:, 1] * sizes[0]
         return np.where(is_higher, gain, -np.inf)
-
-
-def _log_likelihood(counts: FloatArray) -> FloatArray:
-    """Return the highest log-likelihood of the counts of each row."""
-    n = counts.sum(axis=1)
-    return np.asarray(xlogy(counts, counts).sum(axis=1) - xlogy(n, n))
