@@ -13,8 +13,8 @@ from shiftmetrics.decisions.monitor.profile import make_passport
 from shiftmetrics.decisions.monitor.seasons import (
     LEAST_OF_SEASON,
     NAMES,
-    in_words,
     matched_cells,
+    season_names,
     season_numbers,
 )
 from shiftmetrics.decisions.monitor.state import MonitorState
@@ -42,7 +42,9 @@ def test_numbers_are_those_of_the_calendar(unit):
 
 
 def test_seasons_in_a_row_are_said_shortly():
-    assert in_words("month", [0, 1, 2, 6, 10, 11]) == "January to March, July, November, December"
+    assert (
+        season_names("month", [0, 1, 2, 6, 10, 11]) == "January to March, July, November, December"
+    )
 
 
 def test_a_season_with_too_few_rows_is_refused_and_the_remedy_works(rng):

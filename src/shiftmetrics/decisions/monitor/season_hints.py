@@ -22,7 +22,7 @@ from shiftmetrics.decisions.monitor.seasons import (
     NAMES,
     SEASON_UNITS,
     Seasons,
-    in_words,
+    season_names,
     season_numbers,
 )
 
@@ -88,7 +88,7 @@ class SeasonHint(Record):
         # Of seasons that the reference lacks, telling seasons apart would not help.
         if not 0.0 < part < _FEW:
             return ()
-        names = in_words(self.unit, np.flatnonzero(present).tolist())
+        names = season_names(self.unit, np.flatnonzero(present).tolist())
         return (
             f"This batch is of {names} (`{self.column}`), {format_percent(part)} of a reference whose {self.unit}s "
             f"differ: an alarm may be the season's. Make the passport with {self.remedy}.",

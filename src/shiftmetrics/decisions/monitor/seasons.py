@@ -115,7 +115,7 @@ class Seasons(Record):
         said = []
         unknown = numbers[(numbers >= 0) & ~np.isin(numbers, known)]
         if len(unknown):
-            names = in_words(self.unit, np.unique(unknown).tolist())
+            names = season_names(self.unit, np.unique(unknown).tolist())
             n = _samples(len(unknown))
             said.append(f"{n} of {names} not compared: the reference has none of that {self.unit}.")
         if (numbers < 0).any():
@@ -125,7 +125,7 @@ class Seasons(Record):
 
     def sentence(self) -> str:
         """Say what is compared with what."""
-        names = in_words(self.unit, [profile.number for profile in self.profiles])
+        names = season_names(self.unit, [profile.number for profile in self.profiles])
         return (
             f"Each sample is held against the same {self.unit} of the reference (`{self.column}`: {names}); "
             "samples of other dates are not compared."
@@ -188,13 +188,13 @@ def check_seasons(
     numbers = season_numbers(frame, column, unit, "reference")
     found, counts = np.unique(numbers[numbers >= 0], return_counts=True)
     if len(found) < 2:
-        got = f"only {in_words(unit, found.tolist())}" if len(found) else "none"
+        got = f"only {season_names(unit, found.tolist())}" if len(found) else "none"
         remedy = f"Leave season out: {column!r} tells no {unit}s apart."
         raise ArgumentValueError("season", "one that the reference has several of", got, remedy)
     few = found[counts < LEAST_OF_SEASON].tolist()
     if few:
         smallest = int(counts.min())
-        got = f"{smallest} of {in_words(unit, [int(found[counts.argmin()])])}"
+        got = f"{smallest} of {season_names(unit, [int(found[counts.argmin()])])}"
         if len(few) > 1:
             got += f", and too few of {len(few) - 1} more"
         remedy = "Give a longer reference, coarser seasons, or leave out the rows of those that are rare."
@@ -203,7 +203,7 @@ def check_seasons(
     return numbers
 
 
-def in_words(unit: str, numbers: Iterable[int]) -> str:
+def season_names(unit: str, numbers: Iterable[int]) -> str:
     """Return the names of seasons, of several in a row the first and the last."""
     runs: list[list[int]] = []
     for number in numbers:

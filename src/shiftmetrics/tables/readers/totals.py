@@ -24,27 +24,27 @@ def _refuse(tool: str, remedy: str, content: Content) -> Cells:
     )
 
 
+def _reader(tool: str, pattern: re.Pattern[bytes], told_by: str, remedy: str) -> Reader:
+    return Reader(
+        name=f"a file of totals of {tool}",
+        suffixes=(".json",),
+        told_by=f"{told_by}; refused",
+        tells=partial(_is_totals, pattern),
+        read=partial(_refuse, tool, remedy),
+    )
+
+
 READERS = (
-    Reader(
-        name="a file of totals of lm-evaluation-harness",
-        suffixes=(".json",),
-        told_by='an object of "results" of tasks, each with its "alias"; refused',
-        tells=partial(_is_totals, _LM_EVAL),
-        read=partial(
-            _refuse,
-            "lm-evaluation-harness",
-            "Run it with --log_samples, and give the samples_TASK_TIME.jsonl beside it.",
-        ),
+    _reader(
+        "lm-evaluation-harness",
+        _LM_EVAL,
+        'an object of "results" of tasks, each with its "alias"',
+        "Run it with --log_samples, and give the samples_TASK_TIME.jsonl beside it.",
     ),
-    Reader(
-        name="a file of totals of lighteval",
-        suffixes=(".json",),
-        told_by='an object that begins with "config_general"; refused',
-        tells=partial(_is_totals, _LIGHTEVAL),
-        read=partial(
-            _refuse,
-            "lighteval",
-            "Run it with --save-details, and give the files of the folder details.",
-        ),
+    _reader(
+        "lighteval",
+        _LIGHTEVAL,
+        'an object that begins with "config_general"',
+        "Run it with --save-details, and give the files of the folder details.",
     ),
 )
