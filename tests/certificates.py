@@ -86,7 +86,7 @@ def stability_cases(n_cases: int, seed: int = 0) -> Iterator[Case]:
         base = loss.base(slice(0, loss.n_samples))
         risk = float(np.average(base, weights=masses))
         if np.isinf(theta1):
-            places = [_stays(value) for value in base]
+            places = [unmoved_place(value) for value in base]
         if rng.random() < 0.3:
             threshold = float(10.0 ** rng.uniform(-12, -1))
         else:
@@ -156,10 +156,10 @@ def zero_one_place(distance: float) -> Callable[[Any, Any], Any]:
 
 def _fixed(rng: np.random.Generator) -> Any:
     losses = _numbers(rng, rng.integers(1, 6))
-    return FixedLoss(losses), [_stays(value) for value in losses]
+    return FixedLoss(losses), [unmoved_place(value) for value in losses]
 
 
-def _stays(loss: float) -> Callable[[Any, Any], Any]:
+def unmoved_place(loss: float) -> Callable[[Any, Any], Any]:
     return lambda h, theta1: (h * mpf(float(loss)), mpf(float(loss)))
 
 
@@ -265,9 +265,12 @@ def least_cost(
     end = mpf("inf") if math.isinf(upper) else price / mpf(1) * (mpf(upper) / mpf(theta1))
 
     def dual(h: Any) -> tuple[Any, Any]:
-        values, losses = zip(*(place(h, price) for place in places), strict=True)
-        conjugate, risk = _conjugate(values, losses, sizes, theta2, divergence)
-        return h * r - conjugate, r - risk
+        # Values of size h differ by about a price in the weights: a large h takes its own digits away from them.
+        lost = max(0, int(mpmath.log10(h / min(price, theta2, 1)))) if h > 0 else 0
+        with mpmath.workdps(DIGITS + lost):
+            values, losses = zip(*(place(h, price) for place in places), strict=True)
+            conjugate, risk = _conjugate(values, losses, sizes, theta2, divergence)
+            return h * r - conjugate, r - risk
 
     def slope_at_rest() -> Any:
         return dual(mpf(0))[1]

@@ -7,9 +7,9 @@ pytest.importorskip("mpmath")
 import mpmath
 import numpy as np
 
-from certificates import DIGITS, SEARCHES, Case, least_cost, wrong, zero_one_place
+from certificates import DIGITS, SEARCHES, Case, least_cost, unmoved_place, wrong, zero_one_place
 from route_certificates import ROUTES, route_cases
-from shiftmetrics.stability import ZeroOneLoss, stability_criterion
+from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
 
 N_CASES = {"agreement": 1000, "stability": 1200, "novelty": 400}
 
@@ -36,6 +36,23 @@ def test_the_rounding_of_the_dual_counts() -> None:
         exact = least_cost(
             places, np.ones(5), threshold, **prices, guess=result.slopes.threshold, upper=np.inf
         )
+    assert Case(result.value, result.error_bound, exact, "").excess <= 1.0
+
+
+@pytest.mark.parametrize(("rounding", "attainable"), [(-300, True), (300, False)])
+def test_thresholds_close_to_the_highest_loss_are_told_apart(
+    rounding: int, attainable: bool
+) -> None:
+    """Above it the price rises to 1e45, where weights cancel: sixty digits alone had found a finite cost of 3e28."""
+    losses = np.array([308.75120019, 308.75120021, 308.75120021308])
+    threshold = float(losses.max() + rounding * np.spacing(losses.max()))
+    prices = {"theta1": 0.4, "theta2": 1.57e-6, "divergence": "chi2"}
+    result = stability_criterion(FixedLoss(losses), threshold, **prices, resampling=None)
+    with mpmath.workdps(DIGITS):
+        places = [unmoved_place(loss) for loss in losses]
+        exact = least_cost(places, np.ones(3), threshold, **prices, guess=1.0, upper=np.inf)
+    assert mpmath.isinf(exact) != attainable
+    assert (result.status.code == "unattainable") != attainable
     assert Case(result.value, result.error_bound, exact, "").excess <= 1.0
 
 
