@@ -112,7 +112,7 @@ QUESTIONS = {
     "label first": "diff.md",
     "rank many models": "comparison.md",
     "data drift": "audit.md",
-    "watch batch after batch": "audit.md",
+    "watch batch after batch": "monitor.md",
     "robustness": "stability_models.md",
     "what is new": "novelty.md",
     "training loop": "training-loops.md",
