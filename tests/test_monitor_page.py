@@ -39,7 +39,7 @@ def block(language):
 
 @pytest.fixture
 def shell(tmp_path):
-    """Return a function that runs a program of bash in a folder, with commands that stand for those of the machine."""
+    """Return a function that runs a program of bash in a folder; some commands stand for those of the machine."""
     tools = tmp_path / "bin"
     tools.mkdir()
     programs = {
