@@ -1,6 +1,7 @@
 """The accuracy from labels: its exact limits against binomial sums, when it stays open, and what labels buy."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from shiftmetrics.decisions import audit_samples
 from shiftmetrics.decisions.audit.labelled import (
     RightOrWrong,
     expected_half_width,
+    label_offer,
     labelled_accuracy,
     labels_for_accuracy,
     mode_accuracy,
@@ -125,3 +127,22 @@ def test_so_many_labels_are_just_enough():
     # The width is not monotone to the last label: the expected number of right ones is rounded.
     assert expected_half_width(600, n - 10, 0.9) > 0.05
     assert labels_for_accuracy(20, 0.5, 1e-9) == 20
+
+
+@pytest.mark.parametrize("planned", [None, 40, 300])
+def test_what_labels_buy_is_said_before_anybody_labels(planned):
+    text = label_offer(2000, 0.8, planned)
+    numbers = [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", text)]
+    widths = dict(zip([numbers[0], *numbers[2::2]], numbers[1::2], strict=True))
+    assert numbers[0] == (planned or 50)
+    for n, points in widths.items():
+        low, high = count_interval(2000, n, round(0.8 * n))
+        assert points == round(100 * 0.5 * (high - low) / 2000)
+    # the last number takes it to 3 points, and is no more than needed
+    assert points == 3
+    assert expected_half_width(2000, n - 10, 0.8) > 0.03
+
+
+def test_what_labels_buy_ends_where_all_are_labelled():
+    assert "all 60 samples" in label_offer(60, 0.8, 60)
+    assert label_offer(2000, 0.8, 1000).count(" to ") == 2

@@ -17,6 +17,11 @@ from shiftmetrics.decisions.labelling.paired import difference_of_rates
 from shiftmetrics.decisions.labelling.plan import LabelPlan
 from shiftmetrics.decisions.right_or_wrong import RightOrWrong
 
+OFFERED = (50, 200)
+"""Numbers of labels that a plan names, beside the number that its precision takes."""
+PLANNED_POINTS = 0.03
+"""Half a width of the interval that people are told the price of."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelledAccuracy(Record):
@@ -226,6 +231,37 @@ def labels_for_accuracy(n_samples: int, accuracy: float, half_width: float) -> i
         else:
             low = n + 1
     return low
+
+
+def label_offer(n_samples: int, accuracy: float, n_labels: int | None = None) -> str:
+    """Say before anybody labels how well a number of labels tells the accuracy, and what more of them would give.
+
+    Parameters
+    ----------
+    n_samples : int
+        All samples.
+    accuracy : float
+        The expected one.
+    n_labels : int, optional
+        What is planned. Default: a few.
+
+    Examples
+    --------
+    >>> label_offer(10_000, 0.8)
+    'Label 50 samples chosen at random to know the accuracy to about 12 points; 200 tell it to 6, 666 to 3.'
+    """
+    enough = labels_for_accuracy(n_samples, accuracy, PLANNED_POINTS)
+    first = min(OFFERED[0], enough) if n_labels is None else n_labels
+    if first >= n_samples:
+        return f"Label all {n_samples:,} samples to know the accuracy in them without error."
+    more = [n for n in dict.fromkeys((*OFFERED[1:], enough)) if first < n <= enough]
+    points = [100 * expected_half_width(n_samples, n, accuracy) for n in (first, *more)]
+    text = f"Label {first:,} samples chosen at random to know the accuracy to about {points[0]:.0f} points"
+    offers = ", ".join(
+        f"{n:,}{'' if place else ' tell it'} to {points[1 + place]:.0f}"
+        for place, n in enumerate(more)
+    )
+    return f"{text}; {offers}." if offers else f"{text}."
 
 
 def _of_plan(current: RightOrWrong, plan: LabelPlan) -> tuple[IntArray, bool]:

@@ -12,9 +12,10 @@ from shiftmetrics._core.result import Result, Status, format_percent
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.audit.labelled import (
+    PLANNED_POINTS,
     LabelledAccuracy,
     ModeAccuracy,
-    expected_half_width,
+    label_offer,
     labels_for_accuracy,
 )
 from shiftmetrics.decisions.audit.sample_changes import SampleChanges
@@ -39,8 +40,6 @@ _NO_GATE = Status(
 )
 _ADVISED_LABELS = 30
 _USUAL_ACCURACY = 0.8
-_PLANNED = 0.03
-"""Half width of the accuracy for which labels are planned."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -216,7 +215,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             steps.append(self._label_step())
         if self.labelled is not None and self.labelled.is_worse:
             steps.append("Hold the model back, or retrain it with labelled samples of now.")
-        elif self.labelled is not None and self.labelled.is_open(_PLANNED):
+        elif self.labelled is not None and self.labelled.is_open(PLANNED_POINTS):
             steps.append(self._more_labels_step(self.labelled))
         if self.verdict == verdicts.CHANGED and not self.settings["has_model"]:
             steps.append(
@@ -236,7 +235,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         """Say how many labels are missing for an accuracy to 3 points."""
         # A few labels tell the accuracy too badly to plan with it.
         expected = labelled.accuracy if labelled.n_labelled >= _ADVISED_LABELS else _USUAL_ACCURACY
-        enough = labels_for_accuracy(self.n_samples, expected, _PLANNED)
+        enough = labels_for_accuracy(self.n_samples, expected, PLANNED_POINTS)
         more = enough - labelled.n_labelled
         if more <= 0:
             return "Give a larger labelled reference: its own accuracy is not known well enough."
@@ -252,15 +251,8 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         expected = _USUAL_ACCURACY
         if self.unlabelled is not None:
             expected = self.unlabelled.estimate
-        enough = labels_for_accuracy(self.n_samples, expected, _PLANNED)
-        if self.plan is None:
-            return f"Label {enough} samples chosen at random to know the accuracy to 3 points."
-        n = self.plan.n_labels
-        points = 100 * expected_half_width(self.n_samples, n, expected)
-        return (
-            f"Label {n} samples chosen at random to know the accuracy to about {points:.0f} points; "
-            f"3 points take {enough}."
-        )
+        n_labels = None if self.plan is None else self.plan.n_labels
+        return label_offer(self.n_samples, expected, n_labels)
 
     def notes(self) -> list[str]:
         """Return the modes, the columns, what is known of the model, and which columns were used."""
