@@ -7,7 +7,7 @@ import importlib
 FILES = {
     "decisions.diff": ("drawings.diff", "report.diff"),
     "decisions.scores": ("drawings.scores", "report.scores"),
-    "decisions.audit": ("drawings.audit", "report.audit"),
+    "decisions.audit": ("drawings.audit", "drawings.audit_columns", "report.audit"),
     "decisions.monitor": ("drawings.monitor", "report.monitor"),
     "agreement": ("drawings.agreement", "drawings.several", "report.agreement"),
     "novelty": ("drawings.novelty", "report.novelty"),

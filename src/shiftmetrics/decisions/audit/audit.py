@@ -16,6 +16,7 @@ from shiftmetrics._core.validation import check_number, check_rng, seed_of
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.audit.column_causes import with_causes
 from shiftmetrics.decisions.audit.column_changes import ColumnChange, compared_columns
+from shiftmetrics.decisions.audit.column_pictures import column_pictures
 from shiftmetrics.decisions.audit.dated_search import DatedSearch
 from shiftmetrics.decisions.audit.mode_causes import with_cause
 from shiftmetrics.decisions.audit.modelled import (
@@ -200,6 +201,7 @@ def audit_samples(
         new=tuple(new),
         missing=tuple(replace(mode, names=base_ids[mode.order]) for mode in found.missing),
         columns=changed,
+        pictures=column_pictures(changed, encoder.columns, *parts, times),
         auc=classifier.auc,
         unmatched_fraction=unmatched,
         first_rows=tuple(dict.fromkeys(ids[found.newest[:_NEWEST]].tolist())),

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.record import Record
 from shiftmetrics.decisions.audit.column_changes import ColumnChange
+from shiftmetrics.decisions.audit.column_pictures import ColumnPicture
 from shiftmetrics.decisions.audit.new_modes import TableMode
 
 
@@ -70,6 +71,8 @@ class SampleChanges(Record):
         the likeliest first.
     likely_names : array of str
         Their ids, or positions.
+    pictures : tuple of ColumnPicture
+        What the columns that are shown to have changed looked like before and after, at most six.
     """
 
     novelty_p_value: float
@@ -87,6 +90,7 @@ class SampleChanges(Record):
     since: str = ""
     likely_rows: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     likely_names: npt.NDArray[np.str_] = field(default_factory=lambda: np.empty(0, dtype=np.str_))
+    pictures: tuple[ColumnPicture, ...] = ()
 
     @property
     def fraction_in_modes(self) -> float:

@@ -12,6 +12,7 @@ from shiftmetrics.views.report.verdict import TONES, KeyFigure, Verdict, verdict
 MOST_ROWS = 6
 """Samples of a mode that the page names, per step of its size."""
 MOST_COLUMNS = 12
+_HISTOGRAM_HEIGHT = 2.4
 
 
 @verdicts(AuditResult)
@@ -73,6 +74,14 @@ def fill_audit(entry: Entry) -> None:
     entry.add_table(_mode_lines(entry), "New modes")
     if result.changes.columns:
         entry.draw("columns", height=1.2 + 0.3 * min(len(result.changes.columns), MOST_COLUMNS))
+    for picture in result.changes.pictures:
+        # values and levels have a line each; a histogram says what is in its outer intervals
+        height = 1.6 + 0.35 * len(picture.cells)
+        note = f"{picture.column}: {picture.text}."
+        if not picture.cells:
+            height = _HISTOGRAM_HEIGHT
+            note += " The outer intervals hold what lies beyond."
+        entry.draw("column", note, height=height, column=picture.column)
     for place, mode in enumerate(result.changes.new):
         entry.add_table(_contrast_lines(mode), f"Mode {place + 1}: {mode.description}")
     for mode in result.changes.missing:
