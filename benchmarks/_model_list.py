@@ -69,6 +69,7 @@ def cases() -> Iterator[Case]:
     """Yield all models whose libraries are installed."""
     yield from _pipelines()
     yield from _estimators()
+    yield from _calibrated()
     yield from _dtypes()
     for module in ("_model_list_foreign", "_model_list_networks"):
         yield from importlib.import_module(module).cases()
@@ -325,6 +326,21 @@ def _estimators() -> Iterator[Case]:
             yield Case(name, source, fit, loss)
             if kind == "classifier":
                 yield Case(f"{name}, three", "three" if source == "array" else source, fit)
+
+
+def _calibrated() -> Iterator[Case]:
+    """Yield calibrations of one model and of several, of two classes and of three."""
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.svm import LinearSVC
+
+    for data in ("array", "numbers", "float32", "three"):
+        for method in ("sigmoid", "isotonic", "temperature"):
+            for ensemble in (False, True):
+                make = lambda method=method, ensemble=ensemble: CalibratedClassifierCV(  # noqa: E731
+                    LinearSVC(), method=method, ensemble=ensemble
+                )
+                several = "several" if ensemble else "one"
+                yield Case(f"{method} of {several} {data}", data, fitted(make))
 
 
 _AROUND_ONE = (

@@ -237,3 +237,15 @@ def _skorch() -> Iterator[Case]:
         return make_pipeline(StandardScaler(), narrow, model).fit(X, y)
 
     yield Case("skorch piped", "array", piped)
+
+    def scaled(X: Any, y: Any) -> Any:
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        model = skorch.NeuralNetClassifier(
+            _layers(), criterion=nn.CrossEntropyLoss, max_epochs=10, lr=0.3, verbose=0
+        )
+        return make_pipeline(StandardScaler(), model).fit(X, y)
+
+    for data in ("float32", "array32"):
+        yield Case(f"skorch scaled {data}", data, scaled)

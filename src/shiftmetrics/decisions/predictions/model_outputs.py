@@ -13,7 +13,7 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.models.reading.checks import columns_of
-from shiftmetrics.models.reading.estimators import estimator_of
+from shiftmetrics.models.reading.estimators import estimator_of, is_network, last_step
 from shiftmetrics.models.reading.outputs import predicted_labels
 from shiftmetrics.tables.label_cells import as_strings, positions
 from shiftmetrics.tables.roles.names import has_name_of
@@ -87,6 +87,10 @@ def model_outputs(
     # What came back must be classes, and one probability for each of them.
     _refuse_numbers(predicted)
     classes = np.asarray(getattr(model, "classes_", np.unique(predicted)))
+    # A model that names no classes may predict one of them alone.
+    is_unnamed = given is not None and not hasattr(model, "classes_")
+    if is_unnamed and classes.dtype.kind in "iu" and set(classes.tolist()) <= {0, 1}:
+        classes = np.arange(2)
     shape = len(table), len(classes)
     if given is not None and (given.shape != shape or not np.isfinite(given).all()):
         got = f"shape {given.shape}, or values that are not finite"
@@ -146,19 +150,51 @@ def _asked(
         raise ArgumentTypeError("model", "a fitted model with predict", type(model).__name__)
     # Whatever goes wrong inside a user's model is said as one sentence with the error that it raised.
     features = _features(model, table, set(not_features))
-    given = None
     try:
-        predicted = predicted_labels(model, features)
-        if hasattr(model, "predict_proba"):
-            given = np.asarray(model.predict_proba(features), dtype=np.float64)
+        predicted, given = _answers(model, features)
     except Exception as error:
-        cause = error.__cause__ or error  # what the model itself raised
-        got = f"{type(cause).__name__}: {str(cause)[:200]}"
-        raise ArgumentValueError("model", "a model that takes these columns", got) from error
+        narrow = _in_width_of_network(model, features)
+        try:
+            if narrow is None:
+                raise
+            predicted, given = _answers(model, narrow)
+        except Exception:
+            cause = error.__cause__ or error  # what the model itself raised
+            got = f"{type(cause).__name__}: {str(cause)[:200]}"
+            raise ArgumentValueError("model", "a model that takes these columns", got) from error
     if predicted.shape != (len(table),):
         got = f"predictions of shape {predicted.shape} for {len(table)} samples"
         raise ArgumentValueError("model", "a model with one prediction for each sample", got)
     return predicted, given
+
+
+def _answers(model: Any, features: Any) -> tuple[npt.NDArray[Any], FloatArray | None]:
+    """Return what a model predicts, and its probabilities where it has some: two columns for two classes."""
+    predicted = predicted_labels(model, features)
+    if not hasattr(model, "predict_proba"):
+        return predicted, None
+    given = np.asarray(model.predict_proba(features), dtype=np.float64)
+    if given.ndim == 1:  # of the second class alone, as in pyGAM, whose labels are False and True
+        given = np.stack([1.0 - given, given], axis=1)
+        if not hasattr(model, "classes_"):
+            predicted = predicted.astype(np.int64)
+    return predicted, given
+
+
+def _in_width_of_network(model: Any, features: Any) -> Any:
+    """Return rows in the dtype of a network at the end of a model, which files do not keep; None without one."""
+    final = last_step(model)
+    if not is_network(final):
+        return None
+    module: Any = getattr(final, "module_", final)
+    like = next(module.parameters(), None)
+    if like is None:
+        return None
+    dtype = str(like.dtype).removeprefix("torch.")
+    try:
+        return features.astype(dtype)
+    except (TypeError, ValueError):  # words, or a width that NumPy has not
+        return None
 
 
 def _features(model: Any, table: pd.DataFrame, not_features: set[Any]) -> Any:
