@@ -104,3 +104,23 @@ def test_two_levels_that_were_exchanged_are_named():
         == "as if no and yes were exchanged (effect 0.01 is left)"
     )
     assert explaining_map(LEVELS, before, pd.Series(["no"] * 50 + ["yes"] * 50)) == ""
+
+
+def test_two_of_several_levels_and_the_reverse_order_are_named():
+    sizes = {"a": 60, "b": 25, "c": 10, "d": 5}
+
+    def cells(numbers):
+        return pd.Series([level for level, n in numbers.items() for _ in range(4 * n)])
+
+    before = cells(sizes)
+    exchanged = cells({**sizes, "a": 10, "c": 60})
+    assert explaining_map(LEVELS, before, exchanged) == (
+        "as if a and c were exchanged (effect 0.00 is left)"
+    )
+    turned = cells(dict(zip(sizes, [5, 10, 25, 60], strict=True)))
+    assert explaining_map(LEVELS, before, turned) == (
+        "as if the order of the levels were reversed (effect 0.00 is left)"
+    )
+    # three levels that moved round, and one level that took from all others, are neither
+    assert explaining_map(LEVELS, before, cells({"a": 5, "b": 60, "c": 25, "d": 10})) == ""
+    assert explaining_map(LEVELS, before, cells({"a": 20, "b": 15, "c": 5, "d": 60})) == ""

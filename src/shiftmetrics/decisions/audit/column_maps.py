@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -30,6 +31,8 @@ _MOST_CODES = 20
 _EXPLAINED = 0.95
 """Fraction of the samples with new levels that a spelling must explain."""
 _HOURS = 24
+_RARE = 0.01
+"""Fraction of a level that may be missing in a sample by chance."""
 
 _SCALES = (
     *(10.0**power for power in range(1, 10)),
@@ -180,14 +183,33 @@ def _letters(level: str) -> str:
 
 
 def _exchanged(reference: pd.Series, current: pd.Series) -> str:
-    """Say that two levels, the only ones, have each other's frequency."""
+    """Say that two levels have each other's frequency, or that all have those of the reverse order."""
     counts = [level_counts(side) for side in (reference, current)]
     levels = sorted(set(counts[0].index) | set(counts[1].index))
-    if len(levels) != 2 or min(len(reference), len(current)) < _LEAST_SAMPLES:
+    if not 2 <= len(levels) <= _MOST_CODES or min(len(reference), len(current)) < _LEAST_SAMPLES:
         return ""
-    before, now = (float(side.get(levels[0], 0)) / side.sum() for side in counts)
-    effect = abs(now - before)
-    left = abs(now - (1.0 - before))
-    if effect < _LEAST_EFFECT or left >= _most_left(effect, len(reference), len(current)):
+    before, now = (
+        np.array([float(side.get(level, 0)) for level in levels]) / side.sum() for side in counts
+    )
+    effect = 0.5 * float(np.abs(now - before).sum())
+    # A level that came or went is no exchange, unless it is rare.
+    came_or_went = (np.minimum(before, now) == 0.0) & (np.maximum(before, now) >= _RARE)
+    if effect < _LEAST_EFFECT or came_or_went.any():
         return ""
-    return f"as if {levels[0]} and {levels[1]} were exchanged (effect {left:.2f} is left)"
+    best = ""
+    least = _most_left(effect, len(reference), len(current))
+    candidates = {
+        f"{levels[one]} and {levels[other]} were exchanged": {one: other, other: one}
+        for one, other in itertools.combinations(range(len(levels)), 2)
+    }
+    candidates["the order of the levels were reversed"] = {
+        place: len(levels) - 1 - place for place in range(len(levels))
+    }
+    # Of two that leave as much, the exchange of two is simpler.
+    for words, moved in candidates.items():
+        place = [moved.get(each, each) for each in range(len(levels))]
+        left = 0.5 * float(np.abs(now - before[place]).sum())
+        if left < least:
+            least = left
+            best = f"as if {words} (effect {left:.2f} is left)"
+    return best
