@@ -1,9 +1,13 @@
 """Answers that only count the classes."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from shiftmetrics.tables.ask import UnreadableTableError
 from shiftmetrics.tables.counted_answers import classes_of_largest, numbers_of_counted
+from shiftmetrics.tables.predictions import read_predictions
+from tables.variants import cells
 
 
 def _words(*values):
@@ -52,3 +56,43 @@ def test_answers_name_the_columns_of_the_largest_scores():
 )
 def test_answers_that_do_not_tell_name_no_columns(answers, known):
     assert classes_of_largest(SCORES, answers, known) is None
+
+
+ROWS = 12
+"""Rows of the tables below: from 10 on, answers without a name may tell the classes."""
+
+
+def _beside(name, columns, codes, words):
+    """Return scores of columns, the largest one at `codes`, with the words of these beside them."""
+    scores = 0.1 + 0.8 * np.eye(len(columns))[codes]
+    frame = pd.DataFrame(scores / scores.sum(axis=1, keepdims=True), columns=columns)
+    return frame.assign(**{name: np.array(words, dtype=object)[codes]})
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [["p.0", "p.1", "p.2"], ["dis1_1", "dis1_2", "dis1_3"], ["P_FO", "P_AN", "P_BE"]],
+    ids=["from 0", "from 1", "cut off"],
+)
+def test_answers_of_both_models_name_columns_that_do_not(columns):
+    words = ["fox", "ant", "bee"]
+    # the model in use never answers with the third class
+    codes = [np.arange(ROWS) % 2, np.arange(ROWS) % 3]
+    files = [
+        cells(_beside("class", columns, own, words), name.upper(), f"{name}.csv")
+        for name, own in zip(("old", "new"), codes, strict=True)
+    ]
+    found = read_predictions(files)
+    assert [file.classes for file in found.files] == [("fox", "ant", "bee")] * 2
+    for file, own in zip(found.files, codes, strict=True):
+        assert file.answers().tolist() == [words[place] for place in own]
+
+
+def test_one_answer_beside_another_column_names_none():
+    words = ["fox", "ant", "bee"]
+    codes = np.arange(ROWS) % 3
+    frames = [_beside("class", ["d_1", "d_2", "d_3"], codes, words) for _ in range(2)]
+    frames[1].loc[0, "class"] = "bee"
+    files = [cells(frames[0]), cells(frames[1], "NEW", "new.csv")]
+    with pytest.raises(UnreadableTableError):
+        read_predictions(files)

@@ -79,3 +79,13 @@ def test_all_classes():
 def test_classes_that_count_themselves_name_the_columns_by_their_number():
     names = _names(["p.0", "p.1", "p.2"], ["3:cow", "1:ant"])
     assert names == ("1:ant", "2", "3:cow")
+
+
+def test_numbers_from_1_are_codes_of_the_schema_that_labels_bear_out():
+    coded = ("cow", "ant", "bee")
+    columns = ("pseudo_1", "pseudo_2", "pseudo_3")
+    found = names_of_columns(columns, set(coded), _labelled(coded), RoleOptions(), "old.sav", coded)
+    assert found == coded
+    # another order of the codes makes more answers right
+    with pytest.raises(AmbiguousReadingError):
+        names_of_columns(columns, set(coded), _labelled(WORDS), RoleOptions(), "old.sav", coded)

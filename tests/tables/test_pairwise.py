@@ -74,3 +74,16 @@ def test_six_probabilities_beside_four_labels_are_no_pairs(rng):
     typed = ("a", "b", "c", "d", "e", "f")
     labels["y"] = np.array(list("abcd"))[truth]
     assert read(*files, labels, classes=typed).classes == typed
+
+
+def test_pairs_with_names_are_refused_whatever_their_units(rng):
+    truth = rng.integers(4, size=120)
+    names = ["/".join(pair) for pair in combinations(WORDS[:4], 2)]
+    files = []
+    for _ in range(2):
+        scores = pd.DataFrame(of_pairs(rng, truth, 4), columns=names)
+        scores[names[1]] *= 40.0
+        files.append(scores)
+    cells = [cells_of(own, name) for own, name in zip(files, ("old", "new"), strict=True)]
+    with pytest.raises(UnreadableTableError, match="one class against another"):
+        read_predictions(cells, options=RoleOptions(id="none"))

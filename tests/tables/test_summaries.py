@@ -46,6 +46,30 @@ def test_another_word_among_numbers_is_an_id():
     assert len(_read(*frames).ids) == N
 
 
+@pytest.mark.parametrize(("word", "function"), [("Total", np.sum), ("mean", np.mean)])
+def test_a_row_of_sums_among_rows_named_by_words(word, function):
+    frames = []
+    for seed in (1, 2):
+        values = _probabilities(seed)
+        values[-1] = function(values[:-1], axis=0).round(3)
+        frame = _with_ids(values)
+        frame["id"] = [*(f"case {place}" for place in range(N - 1)), word]
+        frames.append(frame)
+    with pytest.raises(UnreadableTableError, match=rf"'{word}', sums up"):
+        _read(*frames)
+    assert len(_read(*(frame[:-1] for frame in frames)).ids) == N - 1
+
+
+def test_a_row_of_sums_without_a_name():
+    frames = []
+    for seed in (1, 2):
+        values = _probabilities(seed)
+        values[-1] = values[:-1].sum(axis=0)
+        frames.append(pd.DataFrame(values, columns=CLASSES))
+    with pytest.raises(UnreadableTableError, match="The last row of old.csv sums up"):
+        _read(*frames)
+
+
 def test_probabilities_of_a_class_or_a_lower_one():
     names = ["P(y<=low)", "P(y<=mid)", "P(y<=top)"]
     sums = [_probabilities(seed).cumsum(axis=1).round(3) for seed in (1, 2)]

@@ -11,8 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.ask import AmbiguousReadingError, PossibleReading, UnreadableTableError
-from shiftmetrics.tables.classes import are_places
-from shiftmetrics.tables.counted_answers import classes_of_largest, numbers_of_counted
+from shiftmetrics.tables.counted_answers import classes_of_answers, numbers_of_counted
 from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence, Words
 from shiftmetrics.tables.finding import free_columns
 from shiftmetrics.tables.finite_scores import refuse_gaps
@@ -68,8 +67,10 @@ def class_file(
         labelled = _labelled(roles, truth)
         classes = (
             _remembered(roles, place)
-            or _classes_of_answers(roles, place, scores, own, known)
-            or names_of_columns(names, known, labelled, roles.options, table.label)
+            or classes_of_answers(roles, place, served, known)
+            or names_of_columns(
+                names, known, labelled, roles.options, table.label, _coded_classes(roles)
+            )
         )
         file = replace(base, form="classes", scores=scores, classes=classes, columns=names)
         return _with_served(roles, place, file, own, codes=codes)
@@ -91,18 +92,6 @@ def class_file(
         single = found
         _refuse_confidence(roles, place, single)
     return _single(roles, place, base, single, truth, known)
-
-
-def _classes_of_answers(
-    roles: FoundRoles, place: int, scores: FloatArray, own: Words | None, known: set[str]
-) -> tuple[str, ...] | None:
-    """Return the classes of numbered columns by the answers beside them; None where these do not tell."""
-    name = roles.answers[place]
-    if own is None or name is None or roles.options.classes is not None:
-        return None
-    if not has_name_of(name, "answer") or not are_places(roles.scores[place]):
-        return None
-    return classes_of_largest(scores, own, known)
 
 
 def _refuse_confidence(roles: FoundRoles, place: int, single: str) -> None:
@@ -128,6 +117,15 @@ def _refuse_confidence(roles: FoundRoles, place: int, single: str) -> None:
             f"{table.label} has the columns {name!r} and {single!r}: both may be predictions.",
             readings,
         )
+
+
+def _coded_classes(roles: FoundRoles) -> tuple[str, ...]:
+    """Return the classes in the order of their codes, where a file has such codes for the truth; none without."""
+    if roles.truth is None:
+        return ()
+    name = roles.truth.column.name
+    tables = [*roles.tables, *([] if roles.labels is None else [roles.labels])]
+    return next((table.levels[name] for table in tables if name in table.levels), ())
 
 
 def _remembered(roles: FoundRoles, place: int) -> tuple[str, ...]:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.ask import AmbiguousReadingError, PossibleReading
+from shiftmetrics.tables.classes import are_places, classes_by_name, place_numbers
 from shiftmetrics.tables.evidence import Words
+from shiftmetrics.tables.naming import FEW_LABELS
 from shiftmetrics.tables.opening import FoundRoles
 from shiftmetrics.tables.prediction_tables import PredictionTable
+from shiftmetrics.tables.roles.names import has_name_of
 from shiftmetrics.tables.spelling import distinct_words, respelled
 
 _COUNTED = re.compile(r"(.*\D)(\d+)")
@@ -60,6 +65,46 @@ def classes_of_largest(
         return None
     names.update(zip(open_places, rest, strict=True))
     return tuple(names[place] for place in range(scores.shape[1]))
+
+
+def classes_of_answers(
+    roles: FoundRoles, place: int, served: Sequence[Words | None], known: set[str]
+) -> tuple[str, ...] | None:
+    """Return the classes of columns without their names by the answers beside them; None where these do not tell.
+
+    Parameters
+    ----------
+    roles : FoundRoles
+    place : int
+        Which file.
+    served : sequence of array of str or None
+        The answers of each file.
+    known : set of str
+        The classes that labels and answers name.
+    """
+    own = served[place]
+    name = roles.answers[place]
+    if own is None or name is None or roles.options.classes is not None:
+        return None
+    columns = roles.scores[place]
+    is_plain = has_name_of(name, "answer") and are_places(columns)
+    if not is_plain and (len(own) < FEW_LABELS or _say_classes(columns, known)):
+        return None
+    found = classes_of_largest(roles.tables[place].numeric(columns), own, known)
+    if found is not None or is_plain:
+        return found
+    # one model may never answer with a class that the other names
+    alike = [other for other, names in enumerate(roles.scores) if names == columns]
+    answers = [words for words in (served[other] for other in alike) if words is not None]
+    if len(answers) < len(alike):
+        return None
+    scores = [roles.tables[other].numeric(columns) for other in alike]
+    return classes_of_largest(np.concatenate(scores), np.concatenate(answers), known)
+
+
+def _say_classes(columns: Sequence[str], known: set[str]) -> bool:
+    """Return True if names of columns are those of the classes, or numbers that may be."""
+    return bool(classes_by_name(columns, known)) or known <= set(map(str, place_numbers(columns)))
 
 
 def ask_for_counted(roles: FoundRoles, files: Sequence[PredictionTable]) -> None:

@@ -73,6 +73,7 @@ def names_of_columns(
     labelled: LabelledAnswers | None,
     options: RoleOptions,
     where: str,
+    coded: tuple[str, ...] = (),
 ) -> tuple[str, ...]:
     """Return the class of each column.
 
@@ -86,6 +87,8 @@ def names_of_columns(
     options : RoleOptions
     where : str
         What messages call the file.
+    coded : tuple of str
+        The classes in the order of their codes, where the schema has codes.
 
     Raises
     ------
@@ -125,6 +128,11 @@ def names_of_columns(
             ordered = sorted(known, key=class_order)
             return tuple(ordered[place] for place in place_numbers(columns))
         return own_names(columns)
+    # SPSS numbers its columns from 1 in the order of the codes, whose names stand in the schema alone.
+    if labelled is not None and sorted(place_numbers(columns)) == list(range(1, len(coded) + 1)):
+        by_code = tuple(coded[place - 1] for place in place_numbers(columns))
+        if known == set(coded) and _are_borne_out(by_code, labelled):
+            return by_code
     raise _no_names(columns, known, labelled, options, where)
 
 

@@ -12,6 +12,7 @@ from shiftmetrics.tables.ask import UnreadableTableError
 from shiftmetrics.tables.evidence import Words
 from shiftmetrics.tables.opening import FoundRoles
 from shiftmetrics.tables.spelling import distinct_words
+from shiftmetrics.tables.tasks import refuse_pairs_of_classes
 
 FEWEST_ROWS = 20
 """Labels from which on it counts which reading of three columns is right more often."""
@@ -39,7 +40,15 @@ def refuse_pairwise_scores(
         If the columns of a file are scores of pairs.
     """
     options = roles.options
-    if truth is None or options.classes is not None:
+    if options.classes is not None:
+        return
+    for place, table in enumerate(roles.tables):
+        # names of pairs say what the columns are, whatever their units
+        chosen = roles.scores[place] if roles.scores else free[place]
+        names = [name for name in chosen if table.columns[name].is_fractional]
+        if roles.answers[place] is None and names:
+            refuse_pairs_of_classes(names, table.label)
+    if truth is None:
         return
     known = distinct_words(truth)
     n_pairs = len(known) * (len(known) - 1) // 2

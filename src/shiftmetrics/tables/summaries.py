@@ -32,6 +32,12 @@ ROUNDING = 0.02
 SEEN = 1_000
 """Rows that are looked at before all of them are."""
 
+NEARLY = 1e-12
+"""Differences of sums that come from floats, for each unit of the sum."""
+
+SUMMARY_ROUNDING = 1e-3
+"""How far a cell that is called a sum may be from it, for each number of the sum, since both are rounded."""
+
 FEWEST = 5
 """Rows from which it says something that the scores of all rows rise."""
 
@@ -39,19 +45,60 @@ FEWEST = 5
 def refuse_summary_rows(
     tables: Sequence[TableEvidence], key: RowKey, complaints: Complaints
 ) -> None:
-    """Refuse a last row that is named after a sum among rows that are named by numbers."""
-    for table, names in zip(tables, key.names, strict=False):
-        column = table.columns[names[0]]
-        last = column.word_at(-1) if len(names) == 1 and column.n_rows >= FEWEST else None
-        if last is None or last.strip(" :").lower().replace(" ", "_") not in _SUMMARIES:
-            continue
-        others = number_words([word for word in column.words[:-1] if word is not None])
-        if others is not None:
-            complaints.add(
-                f"The last row of {table.label}, {last!r}, sums up the others and is no prediction. "
-                "Leave it out."
-            )
+    """Refuse a last row that is named after a sum among numbers, or that holds sums or means of the others."""
+    for table, names in zip(tables, key.names or [()] * len(tables), strict=False):
+        column = table.columns[names[0]] if len(names) == 1 else None
+        last = column.word_at(-1) if column is not None and column.n_rows >= FEWEST else None
+        if column is not None and last is not None and _is_summary(last):
+            others = number_words([word for word in column.words[:-1] if word is not None])
+            if others is not None:
+                complaints.add(_of_summary(table, f", {last!r},"))
+                continue
+        word = _summary_word(table)
+        if _sums_up(table, is_named=word is not None):
+            complaints.add(_of_summary(table, "" if word is None else f", {word!r},"))
     complaints.raise_any()
+
+
+def _of_summary(table: TableEvidence, name: str) -> str:
+    return f"The last row of {table.label}{name} sums up the others and is no prediction. Leave it out."
+
+
+def _is_summary(word: str) -> bool:
+    return word.strip(" :").lower().replace(" ", "_") in _SUMMARIES
+
+
+def _summary_word(table: TableEvidence) -> str | None:
+    """Return the name of a sum in a cell of the last row."""
+    for column in table.columns.values():
+        if column.is_number or column.n_rows < FEWEST:
+            continue
+        word = column.word_at(-1)
+        if word is not None and _is_summary(word):
+            return word
+    return None
+
+
+def _sums_up(table: TableEvidence, *, is_named: bool) -> bool:
+    """Return True if the last row has the sums of all columns of fractions, or has a name and their means."""
+    rounding = SUMMARY_ROUNDING if is_named else 0.0
+    are_sums = True
+    # the mean of a few rounded numbers may be one of them
+    are_means = is_named
+    columns = [column for column in table.columns.values() if column.is_fractional]
+    for column in columns:
+        numbers = column.numbers
+        if numbers is None or len(numbers) <= FEWEST or np.ptp(numbers[:-1]) == 0.0:
+            return False
+        n_others = len(numbers) - 1
+        total = float(numbers[:-1].sum())
+        last = float(numbers[-1])
+        slack = n_others * rounding + NEARLY * abs(total)
+        are_sums = are_sums and abs(last - total) <= slack
+        are_means = are_means and abs(last - total / n_others) <= rounding
+        if not (are_sums or are_means):
+            return False
+    return bool(columns)
 
 
 _SMALLER = frozenset(["dist", "distance", "nll", "loss", "losses", "rank", "ranks", "cost"])

@@ -27,6 +27,8 @@ def rows(text):
         ("image", "img_001 img_002 img_003", "names"),
         ("1,a1,cat,0.5", "2,b2,NA,NA 3,c3,cat,1 4,d4,dog,0.25", "none"),
         ("NA,cat", "0.5,cat 0.25,dog", "none"),
+        ("1", "-1 1 1", "none"),
+        ("1", "0.5 0.25 1", "either"),
     ],
 )
 def test_a_first_line_is_judged_by_what_stands_below_it(first, below, expected):

@@ -161,7 +161,9 @@ def _judge_numbers(first: Sequence[str], columns: list[list[str]]) -> Header:
             )
             return "names" if is_clear else "either"
         if fractions or among[0]:
-            return "either" if numbers[0] in (0.0, 1.0) else "none"
+            # pandas names a column of answers 0; 1 is the column of the second class, which holds probabilities
+            may_be_name = numbers[0] == 0.0 or (fractions and numbers[0] == 1.0)
+            return "either" if may_be_name else "none"
         return "either" if counts else "none"
     if fractions or counts:
         return "either" if all(within) and any(among) else "names"
