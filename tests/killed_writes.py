@@ -88,12 +88,17 @@ def write_inputs(folder: Path, seed: int, *, n_rows: int = 100) -> None:
         assert code == 0, line
 
 
-def ended(folder: Path, line: str, kill_before: int | None = None) -> tuple[int, int]:
-    """Run a command line in a process of its own; return how it ended, and the number of its changes of files."""
+def ended(
+    folder: Path, line: str, kill_before: int | None = None, *, number: int | None = None
+) -> tuple[int, int]:
+    """Run a command line in a process of its own; return how it ended, and the number of its changes of files.
+
+    With ``number`` it gets that signal before the change, and is not killed.
+    """
     told, tell = os.pipe()
     child = os.fork()
     if child == 0:
-        _run(folder, line, kill_before, tell)
+        _run(folder, line, kill_before, tell, number)
     os.close(tell)
     with os.fdopen(told) as pipe:  # before the process is waited for: the pipe must not fill up
         marks = pipe.read()
@@ -104,7 +109,7 @@ def ended(folder: Path, line: str, kill_before: int | None = None) -> tuple[int,
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(changes)
 
 
-def _run(folder: Path, line: str, kill_before: int | None, tell: int) -> None:
+def _run(folder: Path, line: str, kill_before: int | None, tell: int, number: int | None) -> None:
     os.chdir(folder)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
@@ -116,9 +121,11 @@ def _run(folder: Path, line: str, kill_before: int | None, tell: int) -> None:
         nonlocal n_changes
         if not _changes_a_file(event, arguments, folder):
             return
-        if n_changes == kill_before:
-            os._exit(KILLED)
         n_changes += 1
+        if n_changes - 1 == kill_before:
+            if number is None:
+                os._exit(KILLED)
+            os.kill(os.getpid(), number)
         os.write(tell, b".")
 
     sys.addaudithook(watch)

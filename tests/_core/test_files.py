@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shiftmetrics._core import files
+from shiftmetrics._core import interrupts
 from shiftmetrics._core.files import atomic_path, write_text
 
 
@@ -110,7 +110,7 @@ def test_a_read_only_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ) -> None:  # root may write anywhere, so the system's refusal is played here
         raise PermissionError(errno.EACCES, "Permission denied", str(options["dir"]))
 
-    monkeypatch.setattr(files.tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(interrupts.tempfile, "mkstemp", refuse)
     with pytest.raises(
         ValueError, match=r"The output folder must be writable, got '.*' \(Permission denied\)"
     ):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from shiftmetrics._core.staging import UNFINISHED, all_or_nothing, current_staging, rename
+from shiftmetrics._core.interrupts import UNFINISHED
+from shiftmetrics._core.staging import all_or_nothing, current_staging, rename
 
 
 @pytest.fixture

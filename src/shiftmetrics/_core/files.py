@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from shiftmetrics._core.staging import UNFINISHED, current_staging, rename
+from shiftmetrics._core.interrupts import UNFINISHED, make_temporary, remove_temporary
+from shiftmetrics._core.staging import current_staging, rename
 from shiftmetrics._version import __version__
 
 WRITTEN_BY = {"written_by": f"shiftmetrics {__version__}"}
@@ -78,16 +78,11 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         os.path.realpath(path)
     )  # a link stays a link: the file that it points at is replaced
     try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{path.name[:40]}.", suffix=path.suffix, dir=path.parent
-        )
+        temporary = make_temporary(path.parent, prefix=f".{path.name[:40]}.", suffix=path.suffix)
     except OSError as error:
         raise ValueError(
             f"The output folder must be writable, got {str(path.parent)!r} ({error.strerror}). Choose another path."
         ) from error
-    os.close(handle)
-    temporary = Path(name)
-    UNFINISHED.add(temporary)
     try:
         with _naming(path):
             yield temporary
@@ -97,15 +92,10 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.chmod(0o666 & ~umask)
         rename(temporary, path)
     except BaseException:
-        _remove(temporary)
+        remove_temporary(temporary)
         raise
     if current_staging() is None:
         UNFINISHED.discard(temporary)
-
-
-def _remove(temporary: Path) -> None:
-    temporary.unlink(missing_ok=True)
-    UNFINISHED.discard(temporary)
 
 
 @contextmanager

@@ -173,14 +173,18 @@ def _build(cls: type[Record], parts: dict[str, Any]) -> Record:
         if name in fields and not _fits(fields[name], hint):
             shown = repr(fields[name])[:60]
             raise ValueError(
-                f"The JSON of a {cls.__name__} must hold a whole {name}, got {shown}. Write it again."
+                f"The JSON of {_with_article(cls.__name__)} must hold a whole {name}, got {shown}. Write it again."
             )
     try:
         return cls(**fields)
     except TypeError as error:
         raise ValueError(
-            f"The JSON of a {cls.__name__} must hold all its fields ({error})."
+            f"The JSON of {_with_article(cls.__name__)} must hold all its fields ({error})."
         ) from error
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
 
 
 def _hints(cls: type[Any]) -> dict[str, Any]:

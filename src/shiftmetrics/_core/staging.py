@@ -7,8 +7,7 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-UNFINISHED: set[Path] = set()
-"""Temporary files that a process which ends at once has to remove."""
+from shiftmetrics._core.interrupts import UNFINISHED, begin, finish, undisturbed
 
 
 class Staging:
@@ -36,7 +35,7 @@ class Staging:
         """Change a file in its place, such as by a line at its end, before all is renamed.
 
         ``undo`` is called where this or a later step fails, also when ``do`` has failed halfway; not where the
-        process is interrupted, because then nobody knows which step was the last.
+        process is killed, because then nobody knows which step was the last.
         """
         self._changes.append((do, undo))
 
@@ -50,17 +49,19 @@ class Staging:
             self._is_last = False
 
     def commit(self) -> None:
-        """Change and rename all files, in the order in which they were written."""
-        undo: list[Callable[[], None]] = []
-        try:
-            for do, undo_it in self._changes:
-                undo.append(undo_it)
-                do()
-            self._rename_all()
-        except Exception:
-            while undo:
-                undo.pop()()
-            raise
+        """Change and rename all files, in the order in which they were written; an interrupt comes too late then."""
+        with undisturbed():
+            undo: list[Callable[[], None]] = []
+            try:
+                for do, undo_it in self._changes:
+                    undo.append(undo_it)
+                    do()
+                self._rename_all()
+            except Exception:
+                while undo:
+                    undo.pop()()
+                raise
+            finish()
 
     def _rename_all(self) -> None:
         while self._steps or self._last:
@@ -97,6 +98,7 @@ def all_or_nothing() -> Iterator[Staging]:
 
     Pipes and devices are written through at once: a full one is noticed before any file is replaced.
     """
+    begin()
     staging = Staging()
     token = _STAGING.set(staging)
     try:

@@ -1,7 +1,7 @@
 """The ``shiftmetrics`` command: files in, a readable answer, JSON and an HTML report out.
 
 Each command is imported when it is used, so that ``--help`` and ``--version`` start fast. Exit codes: 0 done, 1 a
-rule failed, 2 an error (one line on stderr), 130 interrupted.
+rule failed, 2 an error (one line on stderr), 130 interrupted; 128 and its number for another signal to end.
 """
 
 import gc
@@ -16,8 +16,11 @@ MOST_NEW_OBJECTS = 50_000
 
 def main() -> None:
     """Run the command line; the installed script points here."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _interrupted)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has not all of them
+        # What the caller ignores stays ignored, such as the end of a terminal under nohup.
+        if number and signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+            signal.signal(number, _interrupted)
     _open_streams()
     # Imports allocate what stays: looking through all of it again and again takes an eighth of a small comparison.
     gc.set_threshold(MOST_NEW_OBJECTS, 20, 20)
@@ -40,8 +43,9 @@ def _open_streams() -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 - stays open
 
 
-def _interrupted(*_: Any) -> None:
-    """Leave at once: an exception could be lost, or become a traceback, in imports and in other threads."""
-    for file in getattr(sys.modules.get("shiftmetrics._core.files"), "UNFINISHED", ()):
-        file.unlink(missing_ok=True)
-    os._exit(130)
+def _interrupted(number: int, _frame: Any) -> None:
+    """Leave at once, or when what belongs together is written; before anything can be written, just leave."""
+    leave = getattr(sys.modules.get("shiftmetrics._core.interrupts"), "leave", None)
+    if leave is None:
+        os._exit(128 + number)
+    leave(number)

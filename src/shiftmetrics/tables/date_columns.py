@@ -37,6 +37,7 @@ _ALIKE = 30.0
 """Times of two files spread alike where the one's span is less than so many times the other's."""
 _FIRST_DATE = np.datetime64("1678-01-01", "us")
 _LAST_DATE = np.datetime64("2262-01-01", "us")
+_NO_DATE = np.datetime64("NaT", "us")  # NumPy is about to refuse moments without a unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +204,7 @@ def _numbers(column: ColumnCells) -> FloatArray:
 def _side_of_words(column: ColumnCells, read: DateWords, order: DateOrder) -> _DatesOfTable:
     places = {word: place for place, word in enumerate(column.known)}
     index = np.array([places.get(word, -1) for word in column.distinct], dtype=np.int64)
-    clock = np.append(read.clocks[order], np.datetime64("NaT"))[index]
+    clock = np.append(read.clocks[order], _NO_DATE)[index]
     offsets = np.append(read.offsets, np.nan)[index]
     is_none = np.isnat(clock) & (index >= 0)
     example = ""
@@ -211,7 +212,7 @@ def _side_of_words(column: ColumnCells, read: DateWords, order: DateOrder) -> _D
         example = column.distinct[int(np.flatnonzero(is_none)[0])]
     return _DatesOfTable(
         column.where,
-        column.spread(clock, np.datetime64("NaT")),
+        column.spread(clock, _NO_DATE),
         column.spread(offsets, np.nan),
         n_impossible=int(column.counts[is_none].sum()),
         example=example,
@@ -246,7 +247,7 @@ def _side_of_dates(column: ColumnCells) -> _DatesOfTable:
 def _side_of_objects(column: ColumnCells) -> _DatesOfTable:
     """Read objects of dates and times, which may lie outside of what pandas holds."""
     n = len(column.values)
-    clock = np.full(n, np.datetime64("NaT"), dtype="datetime64[us]")
+    clock = np.full(n, _NO_DATE)
     offsets = np.full(n, np.nan)
     is_known = column.values.notna().to_numpy()
     for place in np.flatnonzero(is_known):
@@ -263,12 +264,12 @@ def _side_of_numbers(column: ColumnCells, unit: tuple[str, float, float]) -> _Da
     values = _numbers(column)
     micro = np.where(np.isfinite(values), np.nan_to_num(values) * unit[2], 0.0).round()
     clock = micro.astype(np.int64).astype("datetime64[us]")
-    clock[~np.isfinite(values)] = np.datetime64("NaT")
+    clock[~np.isfinite(values)] = _NO_DATE
     if column.is_words:
         places = {word: place for place, word in enumerate(column.known)}
         index = np.array([places.get(word, -1) for word in column.distinct], dtype=np.int64)
-        clock = np.append(clock, np.datetime64("NaT"))[index]
-        clock = column.spread(clock, np.datetime64("NaT"))
+        clock = np.append(clock, _NO_DATE)[index]
+        clock = column.spread(clock, _NO_DATE)
     return _DatesOfTable(column.where, clock, np.zeros(len(clock)))
 
 
@@ -324,5 +325,5 @@ def _possible(name: str, side: _DatesOfTable, notes: list[str]) -> Clock:
             f"Counted {n_impossible:,} {cells} of `{name}` in {side.where} as missing: "
             f"impossible dates, such as {example}."
         )
-        clock[is_outside] = np.datetime64("NaT")
+        clock[is_outside] = _NO_DATE
     return clock.astype("datetime64[ns]")

@@ -232,7 +232,7 @@ def _clock(parts: FloatArray, seconds: FloatArray) -> npt.NDArray[Any]:
     is_valid &= days.astype("datetime64[M]") == months
     micro = np.round(np.nan_to_num(seconds) * 1e6).astype(np.int64)
     clock = days.astype("datetime64[us]") + micro.astype("timedelta64[us]")
-    clock[~is_valid] = np.datetime64("NaT")
+    clock[~is_valid] = np.datetime64("NaT", "us")
     return np.asarray(clock)
 
 

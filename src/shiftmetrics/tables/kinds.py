@@ -213,7 +213,7 @@ def _dates(
     values = []
     for column, clock in zip(columns, found.clocks, strict=True):
         if clock is None:
-            clock = np.full(len(column.values), np.datetime64("NaT"), dtype="datetime64[ns]")
+            clock = np.full(len(column.values), np.datetime64("NaT", "ns"))
         values.append(_series(clock))
     return _KindDecision("date", values, found.notes, order=found.order)
 

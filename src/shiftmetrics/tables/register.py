@@ -6,6 +6,7 @@ through `READERS`.
 
 from __future__ import annotations
 
+import errno
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -72,6 +73,8 @@ READERS: list[Reader] = [
 ]
 """In the order in which they are asked: text takes what no other one knows."""
 
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP)
+
 MOST_LAYERS = 3
 """A file may be packed so many times: ``old.csv.gz`` in ``old.zip`` is two."""
 
@@ -100,6 +103,7 @@ def read_file(path: str | Path, argument: str, options: ReadOptions | None = Non
     options = options or ReadOptions()
     path = Path(path)
     try:
+        _look_up(path)
         parts = files_of_parts(path, argument, options)
     except OSError as error:
         got = f"{str(path)[:REPR_LENGTH]!r} ({error.strerror})"
@@ -120,6 +124,17 @@ def read_file(path: str | Path, argument: str, options: ReadOptions | None = Non
     except OSError as error:
         raise content.refusal("a file that may be read", "which may not be opened") from error
     return read_content(content)
+
+
+def _look_up(path: Path) -> None:
+    """Raise the error of a name that cannot be looked up; some versions of Python say that it is not there."""
+    try:
+        path.stat()
+    except ValueError:  # a sign that no name has
+        return
+    except OSError as error:
+        if error.errno not in _NOT_THERE:
+            raise
 
 
 def read_content(content: Content) -> Cells:

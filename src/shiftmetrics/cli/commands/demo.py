@@ -8,6 +8,7 @@ from pathlib import Path
 
 from shiftmetrics._core.documents import write_results
 from shiftmetrics._core.files import is_ours
+from shiftmetrics._core.interrupts import folder_for_results
 from shiftmetrics._core.staging import all_or_nothing
 from shiftmetrics._core.validation import check_integer
 from shiftmetrics.cli.console import say, say_text
@@ -37,15 +38,9 @@ def demo(
     check_integer(digit, "--digit", low=0, high=9)
     if output.exists() and not output.is_dir():
         raise ValueError(f"--output must be a folder, got the file {str(output)!r}.")
-    is_new = not output.exists()
-    output.mkdir(parents=True, exist_ok=True)
-    try:
+    # whatever ends it, the interrupt of somebody who does not want to wait too, leaves no empty folder
+    with folder_for_results(output):
         _write_demonstration(output, seed=seed, digit=digit, quiet=quiet, started=started)
-    except BaseException:
-        # whatever ended it, the interrupt of somebody who did not want to wait too, it leaves no empty folder
-        if is_new and not any(output.iterdir()):
-            output.rmdir()
-        raise
 
 
 def _write_demonstration(

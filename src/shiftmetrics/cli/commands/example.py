@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from shiftmetrics._core.interrupts import temporary_folder
 from shiftmetrics._core.staging import all_or_nothing
 from shiftmetrics.cli.console import say, say_text
+from shiftmetrics.cli.errors import reader_may_leave
 from shiftmetrics.cli.signature import command
 
 NEXT = {
@@ -48,17 +49,19 @@ def example(name: Literal["diff", "audit"], *, output: Path = Path(), quiet: boo
         _check_same(there, write)
     with all_or_nothing():
         files = [str(file) for file in write(output)]
-    if not quiet:
-        say(f"Wrote {', '.join(files)}. Now type:")
-        say_text(f"\n{NEXT[name].format(*files)}")
+        if not quiet:
+            # A reader of the output that leaves early, such as `head`, must not cost a file.
+            with reader_may_leave():
+                say(f"Wrote {', '.join(files)}. Now type:")
+                say_text(f"\n{NEXT[name].format(*files)}")
 
 
 def _check_same(there: Mapping[str, Path], write: Callable[[Path], Any]) -> None:
     """Refuse to replace what is somebody's own; files of an earlier call, or of one that was killed, are the same."""
-    with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder))
+    with temporary_folder() as folder:
+        write(folder)
         for file, path in there.items():
-            if not path.is_file() or path.read_bytes() != (Path(folder) / file).read_bytes():
+            if not path.is_file() or path.read_bytes() != (folder / file).read_bytes():
                 raise ValueError(
                     f"--output must not hold another {file}, got {str(path.parent)!r}. Choose an empty folder."
                 )

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 from shiftmetrics._core.files import atomic_path
+from shiftmetrics._core.staging import all_or_nothing
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.cli.console import say
+from shiftmetrics.cli.errors import reader_may_leave
 from shiftmetrics.cli.inputs.prediction_files import read_cells, typed_roles, typed_source
 from shiftmetrics.cli.options import OPENING, ColumnOptions, Opening
 from shiftmetrics.cli.signature import command
@@ -80,9 +82,11 @@ def read(
         return
     _say_reading(found)
     if save is not None:
-        with atomic_path(save) as temporary:
-            found.save(temporary)
-        say(f"Reading: {save}")
+        with all_or_nothing():
+            with atomic_path(save) as temporary:
+                found.save(temporary)
+            with reader_may_leave():
+                say(f"Reading: {save}")
 
 
 def _may_be_replaced(path: Path) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from shiftmetrics._core.staging import all_or_nothing
 from shiftmetrics.cli.console import say
-from shiftmetrics.cli.inputs.results import read_result_files
+from shiftmetrics.cli.errors import reader_may_leave
+from shiftmetrics.cli.inputs.results import ResultFiles, read_result_files
 from shiftmetrics.cli.options import TITLE
 from shiftmetrics.cli.outputs import check_outputs
 from shiftmetrics.cli.signature import command
@@ -41,11 +43,18 @@ def report(
     read = read_result_files(results)
     # the page must not replace a result
     check_outputs({"--output": page}, read.sources)
-    write_report(
-        read.results, page, title=title, context=Context(facts={"Results": ", ".join(results)})
-    )
-    if quiet:
-        return
+    context = Context(facts={"Results": ", ".join(results)})
+    # The page gets its name at the end: where the output cannot be written, it is as before.
+    with all_or_nothing():
+        write_report(read.results, page, title=title, context=context)
+        if not quiet:
+            # A reader of the output that leaves early, such as `head`, must not cost the page.
+            with reader_may_leave():
+                _say(read, page)
+
+
+def _say(read: ResultFiles, page: Path) -> None:
+    """Print what was found, and where the page is."""
     for name, result in read.results.items():
         *warnings, headline = result.lead()
         for warning in warnings:

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import typer
 
+from shiftmetrics._core.interrupts import folder_for_results
 from shiftmetrics._core.result import Result
+from shiftmetrics._core.staging import all_or_nothing, rename
 from shiftmetrics.cli.commands.check import show_outcomes
 from shiftmetrics.cli.commands.config import Config, Measurement, prepare, read_config
 from shiftmetrics.cli.console import say
@@ -163,19 +165,29 @@ class Session:
     def measure(self) -> int:
         """Measure, write, check; return the exit code. When one measurement fails, the others go on."""
         parts = self.plan.measurements
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ValueError(
-                f"The output folder must be one that can be made, got {str(self.folder)!r} ({error.strerror})."
-            ) from error
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(folder_for_results(self.folder))
+            except OSError as error:
+                raise ValueError(
+                    f"The output folder must be one that can be made, got {str(self.folder)!r} ({error.strerror})."
+                ) from error
+            self._measure_all(parts)
+            return self._conclude()
+
+    def _measure_all(self, parts: Sequence[Measurement]) -> None:
+        """Measure and write one after the other; what fails is said, and written down for the end."""
         for number, part in enumerate(parts, start=1):
             self.say(f"[{number}/{len(parts)}] {part.name}: {part.kind}")
             started = time.perf_counter()
             try:
                 # inputs are read a second time, so that all are not held at once
-                answer: CommandAnswer = prepare(part, quiet=self.quiet, trust=self.trust).compute()
-                answer.write_json(self.file(part))
+                # Each result gets its name when it is whole: an interrupt costs what is not yet measured.
+                with all_or_nothing():
+                    job = prepare(part, quiet=self.quiet, trust=self.trust)
+                    answer: CommandAnswer = job.compute()
+                    self._remove_pages()
+                    answer.write_json(self.file(part))
             except Exception as error:
                 # what an earlier run has left would pass for new
                 self.file(part).unlink(missing_ok=True)
@@ -190,7 +202,6 @@ class Session:
                 self.say(f"      Note: {note}")
             self.say(f"      {time.perf_counter() - started:.1f} s")
             self.answers[part.name] = answer.renamed(part.name)
-        return self._conclude()
 
     def _conclude(self) -> int:
         """Check the rules, write the page, and print errors; return the exit code."""
@@ -199,29 +210,29 @@ class Session:
         for answer in self.answers.values():
             results.update(answer.results)
             rows.update(answer.context.rows)
-        page = self.folder / REPORT
-        junit = self.folder / JUNIT
-        for file in (page, junit):  # those of an earlier run would pass for new
-            file.unlink(missing_ok=True)
         checked = None
         exit_code = 0
-        # rules see what was measured; what failed is missing, which is an error of the rule
-        if self.plan.rules:
-            checked = check_results(results, self.plan.rules)
-            checked.to_junit(junit)
-            exit_code = checked.exit_code
-            for outcome in checked.errors:
-                self.failures[f"rule {outcome.rule.name!r}"] = outcome.text
-        if results:
-            context = Context(
-                description=f"Measured as listed in {self.plan.path.name}.",
-                facts=self._facts(),
-                rows=rows,
-                remarks={name: _remark(answer.context) for name, answer in self.answers.items()},
-                command=command_line(),
-                rules=checked,
-            )
-            write_report(results, page, title=self.plan.title, context=context)
+        with all_or_nothing():
+            self._remove_pages()
+            # rules see what was measured; what failed is missing, which is an error of the rule
+            if self.plan.rules:
+                checked = check_results(results, self.plan.rules)
+                checked.to_junit(self.folder / JUNIT)
+                exit_code = checked.exit_code
+                for outcome in checked.errors:
+                    self.failures[f"rule {outcome.rule.name!r}"] = outcome.text
+            if results:
+                context = Context(
+                    description=f"Measured as listed in {self.plan.path.name}.",
+                    facts=self._facts(),
+                    rows=rows,
+                    remarks={
+                        name: _remark(answer.context) for name, answer in self.answers.items()
+                    },
+                    command=command_line(),
+                    rules=checked,
+                )
+                write_report(results, self.folder / REPORT, title=self.plan.title, context=context)
         if checked is not None and not self.quiet:
             with reader_may_leave():
                 show_outcomes(checked)
@@ -231,6 +242,11 @@ class Session:
         for name, message in self.failures.items():
             say_error(f"{name}: {message}")
         return EXIT_ERROR if self.failures else exit_code
+
+    def _remove_pages(self) -> None:
+        """Remove the page and the outcomes of an earlier run, which would pass for those of this one."""
+        for name in (REPORT, JUNIT):
+            rename(self.folder / name, None)
 
     def _facts(self) -> Mapping[str, str]:
         # what stands beside the title

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import struct
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shiftmetrics._core.arrays import LARGEST_EXACT
+from shiftmetrics._core.interrupts import make_temporary, remove_temporary
 from shiftmetrics._core.validation import needs
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.content import DAMAGED, Content, Reader
@@ -96,13 +95,12 @@ def _on_disk(content: Content) -> Iterator[str]:
     if content.path is not None:
         yield str(content.path)
         return
-    handle, name = tempfile.mkstemp(suffix=".sav")
+    path = make_temporary(suffix=".sav")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content.read())
-        yield name
+        path.write_bytes(content.read())
+        yield str(path)
     finally:
-        Path(name).unlink()
+        remove_temporary(path)
 
 
 def _labelled(
