@@ -162,3 +162,40 @@ def test_steps_of_sgd_and_groups_of_rows(
     assert doubled.value == pytest.approx(alone.value, rel=1e-6)
     assert doubled.standard_error == pytest.approx(alone.standard_error, rel=1e-3)
     assert alone.kind == "exact"
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("seed", range(5))
+def test_steps_that_end_in_a_tie_are_errors_where_the_model_says_so(
+    n_classes: int, seed: int
+) -> None:
+    """Coefficients of whole numbers, 0 among them, on whole numbers: ties everywhere, which the first class wins."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, (40, 3)).astype(float)
+    y = rng.integers(0, n_classes, 40)
+    model = LogisticRegression().fit(X, y)
+    model.coef_ = rng.integers(-2, 3, model.coef_.shape).astype(float)
+    model.intercept_ = rng.integers(-3, 4, model.intercept_.shape).astype(float)
+    axes = [np.arange(4)] * 3
+    expected = nearest_error_by_enumeration(model.predict, X, y, axes, np.ones(3))
+    everything = Perturbation(cost="unit", integer=[0, 1, 2], bounds=(0, 3))
+    threshold = 0.5 * (np.mean(expected == 0.0) + np.mean(np.isfinite(expected)))
+    if threshold <= np.mean(expected == 0.0):
+        return  # no sample can be made wrong
+    result = model_stability(
+        model, X, y, threshold, theta2=np.inf, perturbation=everything, resampling=None
+    )
+    assert result.kind == "exact"
+    np.testing.assert_allclose(result.loss.distances, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", [0.0, 3.0])
+def test_a_model_without_slopes_has_no_error_to_reach(loss: float) -> None:
+    X = np.arange(6.0)[:, None]
+    y = np.array([0, 0, 0, 1, 1, 0])
+    model = LogisticRegression().fit(X, y)
+    model.coef_[:] = 0.0
+    model.intercept_[:] = -loss
+    result = model_stability(model, X, y, 0.9, theta2=np.inf, resampling=None)
+    assert result.status.code == "unattainable"
+    np.testing.assert_array_equal(result.loss.distances, np.where(y == 0, np.inf, 0.0))

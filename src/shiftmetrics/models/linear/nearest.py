@@ -22,6 +22,7 @@ _BLOCK_BYTES = 1 << 25
 _MOST_PLANS = 1 << 14  # numbers of flips at each price
 _MOST_PLANS_OF_ROWS = 1 << 23  # the same, times all rows
 _ROWS_AT_ONCE = 128  # whose ways of integer steps are in memory
+_TIE = 1e-11  # of the gap: steps that end so close to a tie end in it
 _NEAR = 1e-150  # a row on the boundary: not an error yet, and its square is still above 0
 _NUDGES = (
     0.0,
@@ -121,7 +122,11 @@ def _nearest_ways(
     best = NearestPlan.unknown(geometry)
     floor = np.full(geometry.n_samples, np.inf)
     everyone = np.arange(geometry.n_samples)
+    n_scores = len(scores.intercept)
     for number, rival in enumerate(rivals):
+        in_steps = geometry.whole.any() and not rival.smooth.slopes.any()
+        tie = _TIE * np.abs(geometry.at_rows).max(initial=0.0) if in_steps else 0.0
+        is_first = np.asarray(problem.y) + number + 1 < n_scores
         for plan in geometry.plans(rival):
             # These and all further flips are farther than what is known.
             if (plan.cheapest >= best.distance).all():
@@ -130,6 +135,10 @@ def _nearest_ways(
             possible = np.isfinite(plan.gain)
             gap = rival.gap + np.where(possible, plan.gain, 0.0)
             missing = np.maximum(-gap, 0.0)
+            if in_steps:
+                # Steps may end in a tie, which is an error unless the label is the first of the two classes.
+                missing = missing * np.where(is_first, 1.0 + _TIE, 1.0 - _TIE)
+            missing = np.maximum(missing, np.where(is_first & (gap <= tie), _NEAR, 0.0))
             need = np.where(possible, missing, np.inf)
             relaxed = rival.path.squared_of_gain(need)
             least = np.sqrt(relaxed + plan.least_distance**2)
