@@ -29,6 +29,22 @@ def test_questions_are_matched_by_name_not_by_place():
     assert pair.new.means().tolist() == [0.0, 1.0, 0.0, 1.0]
 
 
+def test_tasks_without_the_score_stand_above_the_verdict(tmp_path):
+    sides = []
+    for argument in ("old", "new"):
+        folder = tmp_path / argument
+        folder.mkdir()
+        for task, score in (("arc", "acc"), ("squad", "exact")):
+            lines = [lm_eval_line(n, {score: float(n % 2)}) for n in range(4)]
+            lm_eval_file(folder / f"samples_{task}_2026-01-01T00-00-00.jsonl", lines)
+        sides.append(side_of(read_file(folder, argument), argument, "acc", None, None))
+    pair = matched_questions(*sides, inner=False)
+    assert len(pair.ids) == 4
+    (text,) = pair.warnings
+    assert "squad" in text
+    assert "arc" not in text
+
+
 def test_a_question_in_one_table_alone_is_refused_or_left_out():
     new = side("new", ids="abcx")
     with pytest.raises(ValueError, match="1 in old alone and 1 in new alone.*inner=True"):

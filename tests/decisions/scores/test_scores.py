@@ -308,7 +308,7 @@ def test_tasks_of_a_folder_without_the_score_did_not_fail(tmp_path):
         logs.append(read_file(tmp_path / name, name))
     result = diff_scores(*logs, scores="acc")
     assert (result.n_samples, result.counts.failed_old) == (4, 0)
-    assert any("texts" in note for note in result.notes())
+    assert any("texts" in text for text in result.above)
     assert diff_scores(*logs, scores="acc,none").value == 0.0
 
 

@@ -253,6 +253,14 @@ def _stopped(*sides: ScoreSide) -> list[str]:
 def _said(old: ScoreSide, new: ScoreSide) -> list[str]:
     """Name runs that were stopped, and settings that differ: they belong above a verdict."""
     found = _stopped(old, new)
+    other_tasks = dict.fromkeys((*old.other_tasks, *new.other_tasks))
+    if other_tasks:
+        # a verdict on some of the tasks must not be read as one on all of them
+        found.append(
+            f"the verdict is on {old.score} alone and says nothing of the tasks without it: "
+            f"{first_few(list(other_tasks), 5, show=str)}; "
+            "compare each by a score of its own"
+        )
     if isinstance(old.cells, LogCells) and isinstance(new.cells, LogCells):
         first = old.cells.settings
         second = new.cells.settings

@@ -349,7 +349,7 @@ def _found(pair: ScorePair, old: ScoreSide, new: ScoreSide, better_high: bool) -
             f"The log also has {first_few(old.others, 5, show=str)}: --scores NAME takes one."
         )
     for side in (old, new):
-        notes = (*side.cells.notes, *side.notes)
+        notes = side.cells.notes
         found += [f"{side.argument}: {note}." for note in notes]
     found += pair.notes
     return tuple(dict.fromkeys(found))

@@ -63,21 +63,21 @@ class ScoreSide:
         Name of the score.
     others : tuple of str
         Scores of a log that are not compared.
-    notes : tuple of str
-        What was left out.
     by_place : bool
         Whether questions belong together by their place, for want of names.
     cells : Cells
         What it was read from.
+    other_tasks : tuple of str
+        Tasks of a log without this score, of which no verdict speaks.
     """
 
     argument: str
     table: pd.DataFrame
     score: str
     others: tuple[str, ...]
-    notes: tuple[str, ...]
     by_place: bool
     cells: Cells
+    other_tasks: tuple[str, ...] = ()
 
 
 def side_of(value: Any, argument: str, scores: str | None, ids: Any, groups: Any) -> ScoreSide:
@@ -130,32 +130,31 @@ def side_of(value: Any, argument: str, scores: str | None, ids: Any, groups: Any
     if groups is not None:
         table["group"] = _words(frame, groups, argument, "groups").to_numpy(object)
     others: tuple[str, ...] = ()
-    notes: list[str] = []
+    other_tasks: tuple[str, ...] = ()
     if isinstance(cells, LogCells):
-        table = _of_tasks_with_score(table, frame[FAILED].to_numpy(bool), column, notes)
+        table, other_tasks = _of_tasks_with_score(table, frame[FAILED].to_numpy(bool))
         others = tuple(name for name in cells.scores if name != column)
     return ScoreSide(
         argument=argument,
         table=table,
         score=column,
         others=others,
-        notes=tuple(notes),
         by_place=by_place,
         cells=cells,
+        other_tasks=other_tasks,
     )
 
 
 def _of_tasks_with_score(
-    table: pd.DataFrame, failed: np.ndarray, score: str, notes: list[str]
-) -> pd.DataFrame:
-    """Leave out the tasks of a log that have other scores: their samples did not fail."""
+    table: pd.DataFrame, failed: np.ndarray
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Leave out, and name, the tasks of a log that have other scores: their samples did not fail."""
     has_score = table["score"].notna() | failed
     known = has_score.groupby(table[TASK]).any()
-    others = [str(name) for name in known.index[~known]]
+    others = tuple(str(name) for name in known.index[~known])
     if not others or known.sum() == 0:
-        return table
-    notes.append(f"tasks without {score} are left out: {first_few(others, 5, show=str)}")
-    return table[~table[TASK].isin(others)].reset_index(drop=True)
+        return table, ()
+    return table[~table[TASK].isin(others)].reset_index(drop=True), others
 
 
 def _column_of(
