@@ -16,6 +16,8 @@ def test_a_pdf_is_named_and_a_text_passes():
     ("data", "name"),
     [
         (b"<TR><TH>id</TH></TR>\n<TR><TD>1</TD></TR>\n", "HTML"),
+        (b"<run>\n  <results>\n    <item>1</item>\n  </results>\n</run>\n", "XML"),
+        (b"runId: 7\nresults:\n  version: 3\n  rows:\n    - ok: true\n", "YAML"),
         (b"\\begin{tabular}{rl}\nid & y \\\\\n1 & cat \\\\\n\\end{tabular}\n", "LaTeX"),
     ],
 )
@@ -47,3 +49,16 @@ def test_dumps_in_sql_name_the_command_that_writes_csv(data, command):
 def test_words_of_sql_as_names_are_no_dump():
     for data in (b"begin,end\n1,2\n", b"create,table\n1,2\n", b"copy\n1\n", b"set,id\n1,2\n"):
         refuse_strangers(Content("OLD", "a", ReadOptions(), data=data))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"<NA>\n<NA>\ncat\n",
+        b"id: 1\npred: cat\n\nid: 2\npred: dog\n",
+        b"id,note\n1,a: b\n",
+        b"label:\ncat\ndog\n",
+    ],
+)
+def test_texts_with_the_signs_of_markup_pass(data):
+    refuse_strangers(Content("OLD", "a", ReadOptions(), data=data))

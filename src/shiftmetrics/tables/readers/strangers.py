@@ -54,6 +54,13 @@ STRANGERS = (
 )
 
 _MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml|head|body|table|tr|svg|div)\b", re.IGNORECASE)
+_ELEMENTS = re.compile(
+    rb"\s*<([A-Za-z][\w:.\-]*)(?:\s[^<>]*)?>\s*<(?!/?\1\b)[A-Za-z][\w:.\-]*[\s/>]"
+)
+"""An element that begins with another one: a document of XML without a declaration. R prints ``<NA>`` twice."""
+_YAML_LINE = re.compile(rb"( *)(?:- )*([A-Za-z_][\w.\-]*):(?:\s|$)")
+FEWEST_KEYS = 3
+"""Names of a document of YAML, one of them below another."""
 _SQL_BEFORE = (
     rb"(\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/;?|(SET|SELECT|PRAGMA|USE|LOCK|\\restrict)\b[^\n]*\n)*"
 )
@@ -79,8 +86,10 @@ def refuse_strangers(content: Content) -> None:
     for stranger in STRANGERS:
         if head[stranger.at :].startswith(stranger.beginning) and _is_meant(stranger, head):
             raise content.refusal("a table", stranger.name, stranger.remedy)
-    if _MARKUP.match(head):
+    if _MARKUP.match(head) or _ELEMENTS.match(head):
         raise content.refusal("a table", "an HTML or XML document", AS_CSV)
+    if _is_yaml(head):
+        raise content.refusal("a table", "a YAML document", "Save the rows as csv or JSON.")
     if _SQL.match(head):
         commands = [command for mark, command in _SQL_EXPORTS if mark in head[:2000]]
         command = (commands or [_SQLITE_EXPORT])[-1]
@@ -93,6 +102,21 @@ def refuse_strangers(content: Content) -> None:
         )
     if head.startswith(_SAS):
         raise content.refusal("a table", "a file of SAS", AS_CSV)
+
+
+def _is_yaml(head: bytes) -> bool:
+    """Return True if the first lines are names with values, some of them a level below a name without one."""
+    lines = [line for line in head.splitlines()[:-1] if line.strip()]
+    found = [_YAML_LINE.match(line) for line in lines[:20]]
+    if len(lines) < FEWEST_KEYS or found[0] is None or found[0][1]:
+        return False
+    keys = {match[2] for match in found if match is not None}
+    # a line for each cell has no levels
+    is_below = any(
+        one is not None and line.rstrip().endswith(b":") and below is not None and below[1] > one[1]
+        for line, one, below in zip(lines, found, found[1:], strict=False)
+    )
+    return is_below and len(keys) >= FEWEST_KEYS
 
 
 def _is_meant(stranger: Stranger, head: bytes) -> bool:
