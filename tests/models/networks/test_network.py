@@ -7,6 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 from linear_samples import sample
@@ -129,8 +132,7 @@ def test_the_route_asks_for_no_framework_that_is_not_loaded() -> None:
 @pytest.mark.slow
 def test_networks_of_scikit_learn_behind_scalers_go_this_way_too() -> None:
     from sklearn.neural_network import MLPClassifier, MLPRegressor
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+    from sklearn.preprocessing import PolynomialFeatures
 
     X, y = sample(4, 100)
     frame = pd.DataFrame(X * [1.0, 100.0, 1e-3, 5.0], columns=list("abcd"))
@@ -173,3 +175,33 @@ def test_parts_of_a_module_keep_their_own_modes() -> None:
     module[1].eval()  # frozen statistics, as in fine-tuning
     model_stability(module, X, y, 0.9)
     assert [part.training for part in module.modules()] == [True, True, False, True, True]
+
+
+class Narrow(BaseEstimator):
+    """A classifier whose module takes rows of float32 alone, as a network of skorch does."""
+
+    classes_ = np.arange(2)
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "Narrow":
+        self.module_ = network(np.asarray(X, dtype=np.float64), y).float()
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            return self.module_(torch.as_tensor(np.array(X))).argmax(dim=1).numpy()
+
+
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_a_network_behind_a_scaler_gets_numbers_of_its_own_width(as_frame: bool) -> None:
+    X, y = sample(3, 80)
+    rows: Any = X.astype(np.float32)
+    if as_frame:
+        rows = pd.DataFrame(rows, columns=list("abc"))
+    model = make_pipeline(StandardScaler(), Narrow()).fit(rows, y)
+    result = model_stability(model, rows, y, 0.5, resampling=None)
+    assert result.search.route == "torch"
+    changed = result.plan.distances[:80] > 0.0
+    assert changed.any()
+    moved = result.changed_rows()
+    assert np.asarray(moved).dtype == np.float32
+    assert (model.predict(moved) != y)[changed].all()

@@ -92,6 +92,33 @@ def test_networks_in_other_forms(network: Any, labels: np.ndarray, how: str) -> 
     assert 0.0 <= value(model, X, own, loss="log_loss") < np.inf
 
 
+def test_a_program_is_asked_through_its_module(network: Any, labels: np.ndarray) -> None:
+    import torch
+
+    shapes = ({0: torch.export.Dim("n")},)
+    program = torch.export.export(network, (torch.zeros(7, 3),), dynamic_shapes=shapes)
+    assert value(program, X, labels) == value(program.module(), X, labels)
+
+
+@pytest.mark.parametrize("cut", ["detached", "argmax"])
+def test_outputs_without_a_gradient_are_searched(
+    network: Any, labels: np.ndarray, cut: str
+) -> None:
+    import torch
+
+    def form(scores: Any) -> Any:
+        if cut == "detached":
+            return scores.detach()
+        return torch.nn.functional.one_hot(scores.argmax(dim=1), 2).float() * 3.0
+
+    model = Outputs.of(network, form)
+    found = model_stability(model, X, labels, 0.4, resampling=None, computing=FEW)
+    assert (found.kind, found.search.route) == ("upper_bound", "blackbox")
+    moved = torch.tensor(found.changed_rows(), dtype=torch.float32)
+    changed = found.plan.distances[: len(X)] > 0.0
+    assert (network(moved).argmax(1).numpy() != labels)[changed].all()
+
+
 def test_a_network_of_integers() -> None:
     torch = pytest.importorskip("torch")
     torch.manual_seed(1)

@@ -142,6 +142,7 @@ def batches(points: FloatArray) -> Iterator[slice]:
 
 _MOST_ROWS = 256  # to compare the module and the model at
 _TOLERANCE = 1e-7
+_NARROW_TOLERANCE = 1e-5
 _ACTIVATIONS: dict[str, type[nn.Module]] = {
     "relu": nn.ReLU,
     "tanh": nn.Tanh,
@@ -179,6 +180,21 @@ def network_of(problem: ModelProblem) -> Network | None:
     return None
 
 
+class InDtypeOf(nn.Module):
+    """Round what the steps before a network put out to the dtype that it takes."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.dtype = torch.get_default_dtype()
+        like = parameter_of(network)
+        if like is not None:
+            self.dtype = like.dtype
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Return the rows in this dtype."""
+        return rows.to(self.dtype)
+
+
 def _repeated(problem: ModelProblem) -> nn.Module | None:
     """Return a module that does what the steps of a pipeline do, or None."""
     final = last_step(problem.model)
@@ -190,10 +206,17 @@ def _repeated(problem: ModelProblem) -> nn.Module | None:
     front = [step for step in steps_of(problem.model, last=True) if step is not final]
     if tail is None or not front:
         return tail
-    first = _affine_front(problem, front)
+    rounded = InDtypeOf(tail)
+    # Steps that compute in 32 bits round as much; what is found is checked by the model, and nothing is certified.
+    tolerance = _TOLERANCE
+    if problem.table.narrow and rounded.dtype != torch.float64:
+        tolerance = _NARROW_TOLERANCE
+    first = _affine_front(problem, front, tolerance)
     if first is None:
         return None
-    return nn.Sequential(first, tail).eval()
+    if rounded.dtype == torch.float64:
+        return nn.Sequential(first, tail).eval()
+    return nn.Sequential(first, rounded, tail).eval()
 
 
 def _layers_of_scikit(model: Any) -> nn.Module | None:
@@ -209,7 +232,7 @@ def _layers_of_scikit(model: Any) -> nn.Module | None:
     return nn.Sequential(*layers[:-1]).eval()
 
 
-def _affine_front(problem: ModelProblem, steps: list[Any]) -> nn.Module | None:
+def _affine_front(problem: ModelProblem, steps: list[Any], tolerance: float) -> nn.Module | None:
     """Return the affine map that the steps are at all rows, or None where they are none."""
     if problem.domain.categorical.any() or not is_additive(problem):
         return None
@@ -237,7 +260,7 @@ def _affine_front(problem: ModelProblem, steps: list[Any]) -> nn.Module | None:
     found = checked @ matrix.T + offset
     scale = np.abs(expected).max(axis=0) + 1.0
     wrong_by = np.abs(found - expected)
-    if (wrong_by <= _TOLERANCE * scale).all():
+    if (wrong_by <= tolerance * scale).all():
         return _linear(matrix, offset)
     return None
 

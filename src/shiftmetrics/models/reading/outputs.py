@@ -17,7 +17,7 @@ from shiftmetrics._core.exceptions import (
     Setting,
     Wording,
 )
-from shiftmetrics.models.reading.estimators import LEAST_PROBABILITY, is_module
+from shiftmetrics.models.reading.estimators import LEAST_PROBABILITY, is_module, libraries_of
 
 _BATCH_NUMBERS = 2**20
 _PROBABILITY_ERROR = 1e-3
@@ -44,8 +44,22 @@ def asking(model: Any) -> Iterator[None]:
             "Does it predict X itself? If only changed rows fail, keep columns where it knows them: "
             "Perturbation(bounds=..., immutable=...)."
         )
+        width = _width_of_skorch(model)
+        if width:
+            remedy = (
+                f"A network of skorch takes rows as it was fitted: np.asarray(X, dtype={width!r})."
+            )
         expected = "one that predicts all rows within the bounds"
         raise ArgumentValueError("model", expected, got, remedy) from error
+
+
+def _width_of_skorch(model: Any) -> str:
+    """Return the dtype of the network in a model of skorch, "" for any other model."""
+    module: Any = getattr(model, "module_", None)
+    if "skorch" not in libraries_of(model) or not is_module(module):
+        return ""
+    like = next(module.parameters(), None)
+    return str(getattr(like, "dtype", "torch.float32")).removeprefix("torch.")
 
 
 def batch_size(n_features: int) -> int:

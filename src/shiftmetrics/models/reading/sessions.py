@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,6 +37,8 @@ def asked_for_outputs(model: Any, X: Any, loss: str) -> Any:
     """
     if hasattr(model, "run") and hasattr(model, "get_inputs"):
         return SessionModel(model, loss)
+    if type(model).__name__ == "ExportedProgram" and hasattr(model, "module"):
+        model = model.module()  # which alone can be called
     if not is_module(model):
         silent = not (hasattr(model, "predict") or callable(model))
         if silent and any(hasattr(model, name) for name in ANSWERS):
@@ -53,6 +56,8 @@ def _is_plain(module: Any, X: Any) -> bool:
     """Return True if a module maps floating rows to one tensor, with gradients, in 32 or 64 bits."""
     import torch
 
+    from shiftmetrics.attacks.model import evaluation_mode
+
     if isinstance(module, torch.jit.ScriptModule) or type(module).__name__ in _COMPILED:
         return False
     like = next(module.parameters(), None)
@@ -64,8 +69,14 @@ def _is_plain(module: Any, X: Any) -> bool:
             rows = rows.to(torch.get_default_dtype())
         else:
             rows = rows.to(like)
-        with _predicting(module), torch.no_grad():
-            return isinstance(module(rows), torch.Tensor)
+        # Quantised layers and those that take an argmax put out numbers without a gradient.
+        with evaluation_mode(module), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            output = module(rows.requires_grad_())
+            if not isinstance(output, torch.Tensor) or not output.requires_grad:
+                return False
+            (gradient,) = torch.autograd.grad(output.sum(), rows, allow_unused=True)
+        return gradient is not None
     except (RuntimeError, TypeError, ValueError, AttributeError, IndexError):
         # Whether it takes rows in another form, or none at all, the other way says.
         return np.asarray(X).dtype.kind not in "iuf"
