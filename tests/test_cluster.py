@@ -10,6 +10,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from shiftmetrics import kernel_entropic_novelty, model_stability, posterior_agreement
+from shiftmetrics._core import kept_chunks, placement
+from shiftmetrics._core.chunks import computed
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
 
 distributed = pytest.importorskip(
@@ -69,10 +71,38 @@ def test_agreement_outlives_a_worker(cluster: object, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_worker_lost_in_a_later_pass_takes_no_rows_with_it(
+    cluster: object, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    """What a lost worker kept is read again; where the rows do not fit, every pass reads them."""
+    if not kept:
+        monkeypatch.setattr(kept_chunks, "PART_KEPT", 0.0)
+    rng = np.random.default_rng(0)
+    reference = 3.0 * rng.normal(size=(5000, 8))
+    scores = reference + rng.normal(size=reference.shape)
+    passes = []
+
+    def lose_one(tasks: list[object], argument: str) -> object:
+        passes.append(len(tasks))
+        if len(passes) == 6:
+            os.kill(min(cluster.run(os.getpid).values()), signal.SIGKILL)
+        return computed(tasks, argument)
+
+    monkeypatch.setattr(placement, "computed", lose_one)
+    result = posterior_agreement(
+        *(da.from_array(part, chunks=(1100, 8)) for part in (scores, reference))
+    )
+    assert result.value == pytest.approx(posterior_agreement(scores, reference).value, rel=1e-12)
+    assert result.settings.get("kept_on_workers", 0) == (2 * scores.nbytes if kept else 0)
+    assert len(passes) > 6
+
+
+@pytest.mark.slow
 def test_stability_outlives_a_worker(cluster: object, tmp_path: Path) -> None:
     distances = np.random.default_rng(0).exponential(size=5000) - 0.1
     distances = np.maximum(distances, 0.0)
-    for kind, reading in ((ZeroOneLoss, 12), (FixedLoss, 30)):
+    for kind, reading in ((ZeroOneLoss, 3), (FixedLoss, 4)):
         killer = Killer(tmp_path / kind.__name__, reading)
         result = stability_criterion(kind(killer.of(distances)), 1.2 if kind is FixedLoss else 0.4)
         exact = stability_criterion(kind(distances), 1.2 if kind is FixedLoss else 0.4)
@@ -87,7 +117,7 @@ def test_a_model_outlives_a_worker(cluster: object, tmp_path: Path) -> None:
     rows = rng.normal(size=(5000, 4))
     labels = (rows @ [1.0, 0.5, 0.0, -1.0] + rng.normal(size=5000) > 0.0).astype(int)
     model = LogisticRegression().fit(rows, labels)
-    for loss, threshold, reading in (("zero_one", 0.4, 8), ("log_loss", 0.9, 12)):
+    for loss, threshold, reading in (("zero_one", 0.4, 3), ("log_loss", 0.9, 4)):
         killer = Killer(tmp_path / loss, reading)
         parts = killer.of(rows), da.from_array(labels, chunks=1100)
         result = model_stability(model, *parts, threshold, loss=loss)

@@ -308,6 +308,7 @@ def _of_dask(value: Any, argument: str) -> Chunks:
     """Return a Dask array or data frame, partition by partition."""
     names = None
     sizes = None
+    counted = None
     if hasattr(value, "chunks"):
         if value.ndim > 1:  # whole rows in each partition
             value = value.rechunk(dict.fromkeys(range(1, value.ndim), -1))
@@ -320,15 +321,27 @@ def _of_dask(value: Any, argument: str) -> Chunks:
         if len(delayed) != value.npartitions:
             # Dask joins small files where few of their columns are read. Two projections of one frame would then be
             # cut differently: only the columns are pushed down to the files, and each file stays a partition.
-            delayed = list(value.simplify().to_delayed(optimize_graph=False))
+            delayed = _projected(value)
         empty = value._meta
         if value.ndim == 2:
             names = [str(name) for name in value.columns]
+            # One column tells how many rows there are.
+            first = _projected(value[[value.columns[0]]]) if len(names) > 1 else []
+            counted = first if len(first) == len(delayed) else None
 
     def read(number: int) -> Any:
         return computed([delayed[number]], argument)[0]
 
-    return Chunks(argument, read, empty, sizes=sizes, names=names, delayed=delayed)
+    chunks = Chunks(argument, read, empty, sizes=sizes, names=names, delayed=delayed)
+    chunks.counted = counted
+    # What workers keep already, by `persist`, is not kept twice.
+    chunks.may_keep = not any(type(task).__name__ == "Future" for task in dict(value.dask).values())
+    return chunks
+
+
+def _projected(frame: Any) -> list[Any]:
+    """Return the partitions of a data frame of Dask, each with its needed columns alone."""
+    return list(frame.simplify().to_delayed(optimize_graph=False))
 
 
 @contextmanager

@@ -8,8 +8,10 @@ partitions of Dask stay with the workers that hold them.
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, cast
@@ -47,6 +49,7 @@ class Chunks:
     """
 
     in_chunks = True
+    is_held = False
 
     def __init__(
         self,
@@ -63,6 +66,11 @@ class Chunks:
         self.read = read
         self.empty = empty
         self.delayed = delayed
+        # The same partitions with fewer columns, where they are read to be counted alone.
+        self.counted: list[Any] | None = None
+        # Whether workers may still be asked to keep the partitions between passes, and those that they keep.
+        self.may_keep = delayed is not None
+        self.held: list[Any] | None = None
         self.sequential = sequential
         self.key = os.urandom(16).hex()
         self.kept_step = 1
@@ -85,7 +93,10 @@ class Chunks:
     def edges(self) -> IntArray:
         """Return the position of the first row of each chunk, and the number of rows at the end."""
         sizes = self._sizes
-        if sizes is None:
+        if sizes is None and self.counted is not None:
+            count = dask().delayed(len, pure=False)
+            sizes = computed([count(chunk) for chunk in self.counted], self.argument)
+        elif sizes is None:
             sizes = self.map(len)
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
@@ -108,6 +119,11 @@ class Chunks:
     def shape(self) -> tuple[int, ...]:
         """Return the shape of the array that all chunks make up."""
         return (int(self.edges[-1]), *self.kept.shape[1:])
+
+    @property
+    def n_bytes(self) -> int:
+        """Return the bytes of all rows."""
+        return self.dtype.itemsize * int(np.prod(self.shape, dtype=np.int64))
 
     @property
     def chunk_bytes(self) -> int:
@@ -144,7 +160,8 @@ class Chunks:
         # What is computed on first access is computed here, where chunks can be read.
         state["edges"] = self.edges
         state["kept"] = self.kept
-        for name in ("delayed", "read", "empty", "_window"):
+        state["is_held"] = self.held is not None
+        for name in ("delayed", "counted", "held", "read", "empty", "_window"):
             state[name] = None
         return state
 
@@ -171,6 +188,8 @@ class Chunks:
         other.names = None
         other.finite = False
         other.kept_step = 1
+        other.may_keep = self.may_keep or self.held is not None
+        other.held = None
         other._window = threading.local()
         if sizes is not None:
             other._sizes = sizes
@@ -186,6 +205,28 @@ class Chunks:
         other.kept = self.kept[:, number]
         other._pairs = self, number
         return other
+
+    @property
+    def pairs(self) -> Chunks | None:
+        """The rows of pairs of which this array is one side, if it is one."""
+        return None if self._pairs is None else self._pairs[0]
+
+    @property
+    def partitions(self) -> list[Any]:
+        """The chunks of Dask as they are to be read: those that workers keep, where they keep them."""
+        if self.pairs is not None:
+            return self.pairs.partitions
+        found = self.delayed if self.held is None else self.held
+        assert found is not None
+        return found
+
+    def hold(self) -> None:
+        """Have the workers keep the chunks as checked arrays for as long as this array is in use."""
+        described = dask().delayed(pickle.dumps(self), pure=False)
+        check = dask().delayed(_checked_chunk, pure=False)
+        parts = [check(described, chunk, number) for number, chunk in enumerate(self.partitions)]
+        self.held = list(dask().persist(*parts, traverse=False))
+        _held.add(self)
 
     def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """Return ``function`` of each chunk as it is stored, and of what goes with it, computed where it lives."""
@@ -205,7 +246,8 @@ class Chunks:
     def holding(self, number: int, chunk: Any) -> Chunks:
         """Return this array on a worker, where one chunk alone can be read, and is here."""
         self._window = threading.local()
-        self._window.rows = int(self.edges[number]), self.checked(chunk, number)
+        rows = chunk if self.is_held else self.checked(chunk, number)
+        self._window.rows = int(self.edges[number]), rows
         return self
 
     def checked(self, chunk: Any, number: int) -> npt.NDArray[Any]:
@@ -223,6 +265,8 @@ class Chunks:
         return array
 
     def _chunk(self, number: int) -> npt.NDArray[Any]:
+        if self.held is not None:
+            return cast(npt.NDArray[Any], computed([self.held[number]], self.argument)[0])
         return self.checked(self.read(number), number)
 
     def _block(self, start: int, stop: int) -> npt.NDArray[Any]:
@@ -276,9 +320,22 @@ class Chunks:
         take = dask().delayed(rows_of_chunk, pure=False)
         tasks = []
         for number, inside in zip(wanted, rows, strict=True):
-            tasks.append(take(self.delayed[number], inside))
+            tasks.append(take(self.partitions[number], inside))
         for chunk in computed(tasks, self.argument):
             yield to_numpy(as_array(chunk, self.argument))
+
+
+_held: weakref.WeakSet[Chunks] = weakref.WeakSet()
+
+
+def kept_bytes() -> int:
+    """Return the bytes of the rows that workers keep at present for measures of this process."""
+    return sum(array.n_bytes for array in list(_held))
+
+
+def _checked_chunk(described: bytes, chunk: Any, number: int) -> npt.NDArray[Any]:
+    array: Chunks = pickle.loads(described)
+    return np.ascontiguousarray(array.checked(chunk, number))
 
 
 def rows_of_chunk(chunk: Any, rows: IntArray) -> Any:

@@ -113,13 +113,16 @@ def _on_workers(
     jobs: list[_ChunkTask], kernel: Callable[[slice], Any], reduce: bool, _executor: Executor | None
 ) -> Iterator[Any]:
     """Map the blocks of each partition by one task of Dask; with ``reduce`` only the sum of a task comes back."""
+    from shiftmetrics._core.kept_chunks import keep_on_workers
+
+    keep_on_workers(array for job in jobs for array in job.arrays)
     shipped = dask().delayed(_pack(kernel), pure=False)
     run = dask().delayed(_run, pure=False)
     tasks = []
     for blocks, number, arrays in jobs:
         ends = np.array([(block.start, block.stop) for block in blocks])
         keys = [array.key for array in arrays]
-        data = [array.delayed[number] for array in arrays]
+        data = [array.partitions[number] for array in arrays]
         tasks.append(run(shipped, ends, reduce, number, keys, data))
     return itertools.chain.from_iterable(computed(tasks, jobs[0].arrays[0].argument))
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from shiftmetrics._core.chunks import kept_bytes
 from shiftmetrics._core.drawing import card_of, one_line
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
@@ -228,7 +229,9 @@ def settings_of(**arguments: Any) -> dict[str, Any]:
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
-    return {**arguments, "versions": versions}
+    # What workers of a cluster hold for measures, so that their passes read no file again.
+    held = {"kept_on_workers": kept_bytes()} if kept_bytes() else {}
+    return {**arguments, **held, "versions": versions}
 
 
 def error_in_words(bound: float) -> str:
