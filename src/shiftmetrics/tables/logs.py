@@ -160,6 +160,22 @@ def number_of_score(name: str, value: Any) -> float | None:
 LARGEST_EXPONENT = 700.0
 
 
+def is_with_length(value: Any) -> bool:
+    """Return True for a score that stands beside the length of its question."""
+    return isinstance(value, list | tuple | Mapping)
+
+
+def counting_alike(names: Iterable[str]) -> tuple[str, ...]:
+    """Say of scores that stand beside the lengths of questions that their mean is another figure than the tool's."""
+    listed = list(names)
+    if not listed:
+        return ()
+    which = first_few(listed, 5, show=str)
+    return (
+        f"every question counts alike in {which}: the tool's own total weighs questions by their length",
+    )
+
+
 class NoScoreError(UnreadableError):
     """A log of a tool that is known, without any score of single questions."""
 

@@ -60,6 +60,10 @@ def test_a_log_likelihood_and_its_units_are_a_perplexity(tmp_path):
     assert log.frame["bits_per_byte"][1] == pytest.approx(2 / 6 / 0.69314718)
     assert log.frame["word_perplexity"].isna().tolist() == [False, False, True]
     assert log.lower_is_better == {"word_perplexity", "bits_per_byte"}
+    assert log.notes == (
+        "every question counts alike in word_perplexity, bits_per_byte: the tool's own total weighs questions by "
+        "their length",
+    )
 
 
 def test_a_task_without_scores_of_questions_is_left_out_of_a_folder(tmp_path):

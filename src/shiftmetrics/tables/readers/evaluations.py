@@ -19,8 +19,10 @@ from shiftmetrics.tables.logs import (
     LogRows,
     collector_paused,
     column_of_score,
+    counting_alike,
     digest_of_question,
     has_falling_name,
+    is_with_length,
     left_out,
     number_of_score,
     plain_fields,
@@ -166,6 +168,7 @@ def cells_of_answers(
     found = LogRows()
     scores: dict[str, None] = {}
     no_numbers: dict[str, None] = {}
+    by_length: dict[str, None] = {}
     says_repeats = False
     for answer in answers:
         row: dict[str, Any] = {
@@ -184,6 +187,8 @@ def cells_of_answers(
                 no_numbers[name] = None
                 continue
             scores[name] = None
+            if is_with_length(value):
+                by_length[name] = None
             row[column_of_score(name)] = number
         found.add(row)
     kept = [name for name in scores if name not in no_numbers]
@@ -191,7 +196,7 @@ def cells_of_answers(
         content,
         tool=tool,
         scores=[column_of_score(name) for name in kept],
-        notes=left_out(no_numbers),
+        notes=[*left_out(no_numbers), *counting_alike(by_length)],
         lower_is_better=frozenset(column_of_score(name) for name in kept if falls(name)),
         says_repeats=says_repeats,
     )

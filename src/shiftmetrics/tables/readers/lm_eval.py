@@ -17,8 +17,10 @@ from shiftmetrics.tables.logs import (
     LogRows,
     collector_paused,
     column_of_score,
+    counting_alike,
     digest_of_question,
     has_falling_name,
+    is_with_length,
     left_out,
     number_of_score,
     plain_fields,
@@ -51,6 +53,7 @@ def _read(content: Content) -> Cells:
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     scores: dict[str, None] = {}
     no_numbers: set[str] = set()
+    by_length: dict[str, None] = {}
     doubled: list[dict[str, Any]] = []
     prompts: set[str] = set()
     settings: dict[str, str] = {}
@@ -74,6 +77,8 @@ def _read(content: Content) -> Cells:
                 no_numbers.add(name)
                 continue
             scores[name] = None
+            if is_with_length(value):
+                by_length[name] = None
             column = column_of_score(name)
             if column in row and not _same(row[column], number):
                 doubled.append({**row, column: number})
@@ -89,7 +94,7 @@ def _read(content: Content) -> Cells:
         content,
         tool=TOOL,
         scores=[column_of_score(name) for name in kept],
-        notes=left_out(sorted(no_numbers)),
+        notes=[*left_out(sorted(no_numbers)), *counting_alike(by_length)],
         lower_is_better=frozenset(name for name in kept if has_falling_name(name)),
         settings=settings,
     )
