@@ -14,6 +14,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -115,6 +116,8 @@ def _run(folder: Path, line: str, kill_before: int | None, tell: int, number: in
     for stream in (1, 2):
         os.dup2(nowhere, stream)
     sys.argv = ["shiftmetrics", *line.split()]
+    # A job in the background of a shell ignores Ctrl-C, and so do its children; here it is to come.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     n_changes = 0
 
     def watch(event: str, arguments: tuple[object, ...]) -> None:

@@ -4,9 +4,11 @@ import sys
 import types
 from importlib import metadata
 
+import numpy as np
 import pytest
 
-from shiftmetrics._core import lazy
+from shiftmetrics import posterior_agreement
+from shiftmetrics._core import documents, lazy
 from shiftmetrics._core.lazy import lazy_names, load_all_names
 
 
@@ -44,7 +46,9 @@ def test_everything_is_imported_once(
 ) -> None:
     imported: list[str] = []
     monkeypatch.setattr(lazy, "importlib", types.SimpleNamespace(import_module=imported.append))
-    entry_point = types.SimpleNamespace(load=lambda: imported.append("another distribution"))
+    entry_point = types.SimpleNamespace(
+        name="other", load=lambda: imported.append("another distribution")
+    )
     monkeypatch.setattr(
         metadata, "entry_points", lambda group: [entry_point] if group == lazy.RECORDS else []
     )
@@ -54,3 +58,30 @@ def test_everything_is_imported_once(
     assert sorted(imported) == ["another distribution", *modules]
     load_all_names()
     assert sorted(imported) == [*["another distribution"] * 2, *modules]
+
+
+@pytest.mark.parametrize("ending", [ImportError("no part"), RuntimeError("broken"), SystemExit(0)])
+def test_a_package_that_cannot_be_imported_is_named_and_takes_nothing_away(
+    ending: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def load() -> None:
+        print("a line of its own")
+        raise ending
+
+    found = [types.SimpleNamespace(name="theirs", load=load)]
+    monkeypatch.setattr(metadata, "entry_points", lambda group: found)
+    monkeypatch.setattr(lazy, "BROKEN", broken := {})
+    monkeypatch.setattr(documents, "BROKEN", broken)
+    load_all_names()
+    assert broken == {"theirs": f"{type(ending).__name__}: {ending}"}
+    assert capsys.readouterr().out == ""
+    result = posterior_agreement(np.eye(3), np.eye(3))
+    own, from_json = result.to_json(), type(result).from_json
+    assert from_json(own).n_samples == 3
+    with pytest.raises(ValueError, match=r"cannot be imported: theirs \("):
+        from_json(own.replace("PosteriorAgreementResult", "TheirResult"))
+    found[0].load = lambda: None
+    load_all_names()
+    assert broken == {}
+    with pytest.raises(ValueError, match="Install the package whose result it is"):
+        from_json(own.replace("PosteriorAgreementResult", "TheirResult"))

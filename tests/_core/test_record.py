@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from shiftmetrics import posterior_agreement
 from shiftmetrics._core.record import Record, decode, encode_value
 from shiftmetrics._core.result import Status
 
@@ -194,3 +195,12 @@ def test_fields_of_a_later_version_are_passed_over() -> None:
         {"type": "Piece", "name": "stuck", "added_later": [1]}, lambda stand_in: np.empty(0)
     )
     assert record.equals(Piece(name="stuck"))
+
+
+def test_counts_of_edited_results_are_not_negative() -> None:
+    result = posterior_agreement(np.eye(3), np.eye(3))
+    text, from_json = result.to_json(), type(result).from_json
+    edited = text.replace('"n_samples": 3', '"n_samples": -3')
+    assert edited != text
+    with pytest.raises(ValueError, match="must hold a number of samples, got -3"):
+        from_json(edited)

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.files import WRITTEN_BY, atomic_path, is_ours, is_stream, write_text
+from shiftmetrics._core.lazy import BROKEN
 from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.record import KeepArray, decode, encode_value
 from shiftmetrics._core.staging import rename
@@ -192,7 +193,11 @@ def _result_of(document: Any, path: Path | None) -> Any:
     result = decode(dict(document), load_array)
     if not hasattr(result, "summary"):
         expected = "the JSON of a known result"
-        raise ArgumentValueError("source", expected, f"type {document['type']!r}")
+        broken = "; ".join(f"{name} ({why})" for name, why in BROKEN.items())
+        remedy = "Install the package whose result it is."
+        if broken:
+            remedy = f"A package that adds results cannot be imported: {broken}."
+        raise ArgumentValueError("source", expected, f"type {document['type']!r}", remedy)
     result.summary()  # what cannot be said is damaged
     return result
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from typing import Any
 
 _NOT_LOADED: list[str] = []
@@ -34,12 +35,26 @@ RECORDS = "shiftmetrics.records"
 """The group of entry points under which an installed package names the module of its classes of results."""
 
 
+BROKEN: dict[str, str] = {}
+"""Entry points of that group which cannot be imported, and why."""
+
+
 def load_all_names() -> None:
-    """Import all classes of results: a file may hold one that nothing has used yet."""
+    """Import all classes of results: a file may hold one that nothing has used yet.
+
+    What another package prints is no answer of a command; one that cannot be imported takes away no results but its
+    own, and is named where one of them is read.
+    """
     from importlib import metadata  # here, because it loads as much as all the rest
 
     for entry_point in metadata.entry_points(group=RECORDS):
-        entry_point.load()
+        try:
+            with redirect_stdout(sys.stderr):
+                entry_point.load()
+        except (Exception, SystemExit) as error:
+            BROKEN[entry_point.name] = f"{type(error).__name__}: {error}"
+        else:
+            BROKEN.pop(entry_point.name, None)
     # packages that are imported here may add names of their own
     while _NOT_LOADED:
         importlib.import_module(_NOT_LOADED.pop())

@@ -175,6 +175,16 @@ def _build(cls: type[Record], parts: dict[str, Any]) -> Record:
             raise ValueError(
                 f"The JSON of {_with_article(cls.__name__)} must hold a whole {name}, got {shown}. Write it again."
             )
+        if (
+            name in fields
+            and name.startswith("n_")
+            and isinstance(fields[name], int)
+            and fields[name] < 0
+        ):
+            raise ValueError(
+                f"The JSON of {_with_article(cls.__name__)} must hold a number of {name[2:]}, got {fields[name]}. "
+                "Write it again."
+            )
     try:
         return cls(**fields)
     except TypeError as error:
