@@ -1,5 +1,9 @@
 """All files of a command are put in their places, or none of them."""
 
+import os
+import time
+from pathlib import Path
+
 import pytest
 
 from shiftmetrics._core.interrupts import UNFINISHED
@@ -148,3 +152,38 @@ def test_a_change_in_place_comes_first_and_is_undone_by_an_error(beside, tmp_pat
     with pytest.raises(FileNotFoundError):
         fail()
     assert log.read_text() == "one "
+
+
+def test_two_commands_with_one_output_do_not_mix_their_files(tmp_path, monkeypatch):
+    """The first one pauses between its two files, when the second one has all of its own ready."""
+    pytest.importorskip("fcntl", reason="folders are locked on POSIX")
+    replace = Path.replace
+
+    def slowly(source, target):
+        found = replace(source, target)
+        if source.suffix == ".first":
+            time.sleep(0.3)
+        return found
+
+    monkeypatch.setattr(Path, "replace", slowly)
+    children = []
+    for name in ("first", "second"):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                with all_or_nothing():
+                    for target in ("result.json", "result.npz"):
+                        written = tmp_path / f"{target}.{name}"
+                        written.write_text(name)
+                        UNFINISHED.add(written)
+                        rename(written, tmp_path / target)
+                code = 0
+            finally:
+                os._exit(code)
+        children.append(child)
+        time.sleep(0.1)
+    for child in children:
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert {path.read_text() for path in tmp_path.iterdir()} == {"second"}
+    assert {path.name for path in tmp_path.iterdir()} == {"result.json", "result.npz"}

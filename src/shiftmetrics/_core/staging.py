@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -56,7 +57,9 @@ class Staging:
                 for do, undo_it in self._changes:
                     undo.append(undo_it)
                     do()
-                self._rename_all()
+                steps = [*self._steps, *self._last]
+                with _alone({target.parent for _, target in steps if target is not None}):
+                    self._rename_all()
             except Exception:
                 while undo:
                     undo.pop()()
@@ -82,6 +85,27 @@ class Staging:
             if target is not None and source in UNFINISHED:
                 source.unlink(missing_ok=True)
                 UNFINISHED.discard(source)
+
+
+@contextmanager
+def _alone(folders: Iterable[Path]) -> Iterator[None]:
+    """Let no other command put files into these folders meanwhile: two results of one name would mix their files.
+
+    A folder itself is locked, so that no file is left for it, where the system and the file system can.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    with ExitStack() as opened:
+        # All commands take them in the same order, so that none waits for one that waits for it.
+        for folder in sorted({folder.resolve() for folder in folders}):
+            with suppress(OSError):
+                place = os.open(folder, os.O_RDONLY)
+                opened.callback(os.close, place)
+                fcntl.flock(place, fcntl.LOCK_EX)
+        yield
 
 
 _STAGING: ContextVar[Staging | None] = ContextVar("STAGING", default=None)
