@@ -1,5 +1,7 @@
 """The register: each kind is told by its content, whatever the file is called, and a new kind is one reader more."""
 
+import dataclasses
+import re
 import subprocess
 import sys
 import zipfile
@@ -8,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shiftmetrics.tables import register
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.content import Reader, ReadOptions, UnreadableError
 from shiftmetrics.tables.register import READERS, add_reader, known_suffixes, read_file
@@ -74,6 +77,18 @@ def test_a_new_kind_is_one_reader_more(tmp_path, monkeypatch):
     with pytest.raises(UnreadableError, match=r"^OLD must be a toy file, got 'a\.toy'"):
         read_file(path, "OLD")
     assert ".toy" in known_suffixes()
+    # A cell of a notebook that runs again replaces it.
+    n_readers = len(register.READERS)
+    add_reader(dataclasses.replace(toy, suffixes=(".other",)))
+    assert len(register.READERS) == n_readers
+    assert ".toy" not in known_suffixes()
+    assert ".other" in known_suffixes()
+    with pytest.raises(
+        ValueError, match=f"reader must be with a name of its own.*{re.escape(READERS[0].name)}"
+    ):
+        add_reader(dataclasses.replace(toy, name=READERS[0].name))
+    with pytest.raises(ValueError, match="reader must be able to read or to unpack a file"):
+        add_reader(dataclasses.replace(toy, name="another", read=None))
 
 
 STRANGERS = {

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from shiftmetrics._core.blocks import row_blocks
-from shiftmetrics._core.exceptions import REPR_LENGTH
+from shiftmetrics._core.exceptions import REPR_LENGTH, ArgumentValueError
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.content import Content, Reader, ReadOptions, UnreadableError
 from shiftmetrics.tables.readers import (
@@ -79,9 +79,24 @@ MOST_LAYERS = 3
 """A file may be packed so many times: ``old.csv.gz`` in ``old.zip`` is two."""
 
 
+_BUILT_IN = frozenset(reader.name for reader in READERS)
+
+
 def add_reader(reader: Reader) -> None:
-    """Add a reader; it is asked before those that are known."""
-    READERS.insert(0, reader)
+    """Add a reader; it is asked before those that are known, and replaces an added one of its name.
+
+    Raises
+    ------
+    ValueError
+        If it has the name of a reader of this package, or can neither read nor unpack.
+    """
+    if reader.name in _BUILT_IN:
+        expected = "with a name of its own"
+        raise ArgumentValueError("reader", expected, f"one called {reader.name!r}, as one is")
+    if reader.read is None and reader.unpack is None:
+        expected = "able to read or to unpack a file"
+        raise ArgumentValueError("reader", expected, f"{reader.name!r} with neither")
+    READERS[:] = [reader, *(known for known in READERS if known.name != reader.name)]
 
 
 def known_suffixes() -> tuple[str, ...]:
