@@ -202,5 +202,5 @@ def test_counts_of_edited_results_are_not_negative() -> None:
     text, from_json = result.to_json(), type(result).from_json
     edited = text.replace('"n_samples": 3', '"n_samples": -3')
     assert edited != text
-    with pytest.raises(ValueError, match="must hold a number of samples, got -3"):
+    with pytest.raises(ValueError, match="must hold a count as n_samples, got -3"):
         from_json(edited)

@@ -182,7 +182,7 @@ def _build(cls: type[Record], parts: dict[str, Any]) -> Record:
             and fields[name] < 0
         ):
             raise ValueError(
-                f"The JSON of {_with_article(cls.__name__)} must hold a number of {name[2:]}, got {fields[name]}. "
+                f"The JSON of {_with_article(cls.__name__)} must hold a count as {name}, got {fields[name]}. "
                 "Write it again."
             )
     try:

@@ -65,7 +65,7 @@ def of_month(rng, first, n=400):
 def test_times_and_ids_are_no_reason_for_an_alarm():
     rng = np.random.default_rng(3)
     passport = make_passport(of_month(rng, "2024-09-01"))
-    assert passport.encoder.names == ("x", "y")
+    assert passport.encoder.names == ("x", "x is missing", "y", "y is missing")
     assert passport.encoder.id_column == "visit_id"
     state = None
     for month in ("2024-10-01", "2024-11-01", "2024-12-01"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ from shiftmetrics.decisions.monitor.state import MonitorState, check_state
 
 _MOST_NAMED = 3
 """Columns that a sentence names."""
+_WITHOUT_ALARM = 0.01
+"""Probability that a monitor ever names a column without an alarm where nothing has changed."""
 
 _WATCHING = Status("watching", "All batches so far were counted.")
 _NOTHING_WATCHED = Status(
@@ -52,7 +55,8 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
     seasons : str
         Which seasons are told apart, where some are.
     moved : tuple of ColumnMove
-        While an alarm of the samples is raised: the columns that moved, the clearest first.
+        While an alarm of the samples is raised: the columns that moved, the clearest first. Without one: those that
+        moved so clearly that at most one of a hundred monitors would ever name any without a change.
     batches : tuple of CountedBatch
         The batches so far, at most the last 500, where a history is kept; the last one last.
     """
@@ -91,9 +95,16 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
                 f"Alarm at batch {alarm.raised_at}: the samples that are {alarm.name} {_exceeded(alarm)}; since the "
                 f"start they are {alarm.n_hits} of {alarm.n_samples}."
             )
+        moved = ""
+        if self.moved and not state.acknowledged:
+            # Where there are many columns, one of them hardly moves the samples.
+            moved = f"no alarm, but a column has changed: {self.moved[0].text}"
         if state.n_batches == 1:
             samples = "sample" if state.n_samples == 1 else "samples"
-            return f"The first batch, of {state.n_samples} {samples}, shows no change."
+            shown = f"raises {moved}" if moved else "shows no change"
+            return f"The first batch, of {state.n_samples} {samples}, {shown}."
+        if moved:
+            return f"{state.n_batches} batches of {state.n_samples} samples in all raise {moved}."
         beyond = ""
         if state.acknowledged:
             beyond = " beyond what was acknowledged"
@@ -138,18 +149,22 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
                 "Find what changed: shiftmetrics audit REFERENCE CURRENT.",
                 "Label some of the samples: a change of the samples need not make the model worse.",
             ]
+        if self.moved and not self.state.acknowledged:
+            return ["Find what changed: shiftmetrics audit REFERENCE CURRENT."]
         return ["Nothing to do: give the next batch."]
 
     def notes(self) -> list[str]:
         """Return what the alarms promise, and what is not watched."""
         alpha = float(self.settings["alpha"])
         sentences = []
-        if self.state.recent.size and self.state.samples_changed:
+        if self.moved or (self.state.recent.size and self.state.samples_changed):
             sentences.append(_moves_in_words(self.moved))
         sentences += [
             f"At most {100 * alpha:g} % of monitors ever raise an alarm without a change, however "
             "often one looks."
         ]
+        if self.moved and not self.exit_code:
+            sentences.append("At most 1 % ever name a column without one.")
         if self.note:
             sentences.append(self.note)
         if self.seasons:
@@ -235,13 +250,20 @@ def monitor_batch(
 
 
 def _moved(passport: Passport, state: MonitorState) -> tuple[ColumnMove, ...]:
-    """Return the columns that moved, where an alarm of the samples asks for them."""
-    if not state.samples_changed:
-        return ()
+    """Return the columns that moved: under an alarm of the samples, or so clearly that no alarm is needed.
+
+    The tests of samples hardly see one column of many, even where all its cells are missing. Without an alarm the
+    k-th batch has the part 6 / (pi k)^2 of an error probability of its own, so that all batches together keep to it.
+    """
     if passport.seasons is None:
-        return moved_columns(passport.columns, state.recent)
-    cells = np.array([profile.cells for profile in passport.seasons.profiles])
-    return moved_columns(passport.columns, state.recent, (cells, state.recent_seasons))
+        found = moved_columns(passport.columns, state.recent)
+    else:
+        cells = np.array([profile.cells for profile in passport.seasons.profiles])
+        found = moved_columns(passport.columns, state.recent, (cells, state.recent_seasons))
+    if state.samples_changed:
+        return found
+    level = _WITHOUT_ALARM * 6.0 / (math.pi * max(state.n_batches, 1)) ** 2
+    return tuple(move for move in found if move.p_value <= level)
 
 
 def allowed_in_words(alarm: Alarm) -> str:

@@ -112,9 +112,13 @@ def make_passport(
     not_features = [name for name in (label, prediction, time, id_column) if name is not None]
     taken = [name for name in (label, prediction, time) if name is not None]
     # The terms of a text would fill more space than all other columns together.
-    encoder = TableEncoder.fit(
-        cells, columns=columns, exclude=[*exclude, *taken], id_column=id_column, typed=typed
-    ).without_text()
+    encoder = (
+        TableEncoder.fit(
+            cells, columns=columns, exclude=[*exclude, *taken], id_column=id_column, typed=typed
+        )
+        .without_text()
+        .with_gaps()
+    )
     dates = [column.name for column in encoder.columns if column.role == "date"]
     if columns is None and dates:
         encoder = encoder.without(dates, "the dates of later samples are later")

@@ -239,6 +239,14 @@ class TableEncoder(Record):
         text = [column.name for column in self.columns if column.role == "text"]
         return self.without(text, "it is text")
 
+    def with_gaps(self) -> TableEncoder:
+        """Return the encoder that tells missing numbers and dates also where the fitted samples have none.
+
+        A later sample may have them. Whether it tells them is then no question of the fitted samples, so that these
+        and later ones of the same source differ by nothing.
+        """
+        return replace(self, parts=tuple(part.with_gaps() for part in self.parts))
+
     def without(self, names: Sequence[Any], reason: str) -> TableEncoder:
         """Return the encoder of the other columns.
 

@@ -9,7 +9,7 @@ variance 1 do, and what two different levels of a one-hot code do.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +49,10 @@ class Part(Record):
     def width(self) -> int:
         """How many features it gives."""
         return len(self.names)
+
+    def with_gaps(self) -> Part:
+        """Return the part that tells missing cells whether or not there were any; a category always may."""
+        return self
 
     def transform(self, values: pd.Series) -> FloatArray:
         """Return the features, of shape (n, width)."""
@@ -109,7 +113,9 @@ class NumberPart(Part):
             known = np.concatenate([known, to_numbers(current)])
         has_gaps = bool(np.isnan(known).any())
         known = known[np.isfinite(known)]
-        # Nobody asks for a part of a column without values.
+        # Nobody asks for a part of a column without values; all of them may be infinite.
+        if not known.size:
+            return cls(name, 0.0, 1.0, has_gaps) if has_gaps else None
         # Halves, because the mean of the middle two may overflow; halving is exact.
         centre = 2.0 * float(np.median(0.5 * known))
         spread = robust_spread(known)
@@ -118,6 +124,10 @@ class NumberPart(Part):
             if not has_gaps:
                 return None
         return cls(name, centre, spread, has_gaps)
+
+    def with_gaps(self) -> NumberPart:
+        """Return the part with an indicator of missing cells."""
+        return replace(self, has_gaps=True)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -226,6 +236,10 @@ class DatePart(Part):
         # A cycle in which the dates never differ says nothing, such as the hour of days.
         cycles = [cycle for cycle in _CYCLES if len(np.unique(_places(known, cycle))) > 1]
         return cls(name, elapsed, tuple(cycles))
+
+    def with_gaps(self) -> DatePart:
+        """Return the part with an indicator of missing dates."""
+        return replace(self, elapsed=self.elapsed.with_gaps())
 
     @property
     def names(self) -> tuple[str, ...]:
