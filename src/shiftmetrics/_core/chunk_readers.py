@@ -341,6 +341,8 @@ def _of_dask(value: Any, argument: str) -> Chunks:
 
 def _projected(frame: Any) -> list[Any]:
     """Return the partitions of a data frame of Dask, each with its needed columns alone."""
+    if not hasattr(frame, "simplify"):  # before 2024.3 no files were joined
+        return list(frame.to_delayed())
     return list(frame.simplify().to_delayed(optimize_graph=False))
 
 
