@@ -196,6 +196,35 @@ def nearest_error_by_enumeration(predict, x, y, axes, units):
     return distances
 
 
+def beside_edges(edges):
+    """Return edges with their neighbours in float32 and float64, on either side."""
+    values = np.asarray(edges, dtype=np.float64)
+    for dtype in (np.float32, np.float64):
+        held = values.astype(dtype)
+        below, above = (np.nextafter(held, dtype(way)) for way in (-np.inf, np.inf))
+        values = np.concatenate([values, held, below, above])
+    return np.unique(values)
+
+
+def nearest_error_beside_edges(predict, x, y, edges, units):
+    """Each row's distance to the nearest error among all pairs of numbers beside edges, and its own two numbers."""
+    within = []
+    for column, of_column in zip(x.T, edges, strict=True):
+        values = np.append(beside_edges(of_column), [column.min(), column.max()])
+        within.append(values[(column.min() <= values) & (values <= column.max())])
+    distances = np.full(len(x), np.inf)
+    shared = np.stack(np.meshgrid(*within, indexing="ij"), axis=-1).reshape(-1, 2)
+    labels = predict(shared)
+    for row, start in enumerate(x):
+        first = np.stack([within[0], np.full(len(within[0]), start[1])], axis=1)
+        second = np.stack([np.full(len(within[1]), start[0]), within[1]], axis=1)
+        own = np.concatenate([first, second, start[None]])
+        wrong = np.concatenate([labels != y[row], predict(own) != y[row]])
+        apart = np.linalg.norm((np.concatenate([shared, own]) - start) / units, axis=1)
+        distances[row] = apart[wrong].min(initial=np.inf)
+    return distances
+
+
 # --- novelty ---------------------------------------------------------------------------------------------
 
 

@@ -86,7 +86,7 @@ def _averaged(
         base[place] += fraction * forest.base
         forests.append(forest)
         values.append(wide)
-    return _joined(forests, values, base, link, model.n_features_in_, columns)
+    return joined_forests(forests, values, base, link, model.n_features_in_, columns)
 
 
 def _votes(
@@ -113,7 +113,7 @@ def _votes(
         values.append(value)
     base = np.zeros(n_classes)
     slope = 1.0 / max(n_classes - 1, 1)
-    return _joined(forests, values, base, "softmax", model.n_features_in_, slope=slope)
+    return joined_forests(forests, values, base, "softmax", model.n_features_in_, slope=slope)
 
 
 def _adaptive(model: Any, read: Read) -> Forest | None:
@@ -126,7 +126,7 @@ def _adaptive(model: Any, read: Read) -> Forest | None:
     return _votes(model, model.estimators_, weights, read, -1.0 / (n_classes - 1))
 
 
-def _joined(
+def joined_forests(
     forests: Sequence[Forest],
     values: Sequence[FloatArray],
     base: FloatArray,
@@ -134,8 +134,14 @@ def _joined(
     n_features: int,
     columns: Sequence[IntArray] | None = None,
     slope: float = 1.0,
+    rounding: float | None = None,
 ) -> Forest:
-    """Put forests one after another, with other values, each on some of the columns."""
+    """Put forests one after another, with other values, each on some of the columns.
+
+    Without ``rounding``, their sum is as exact as the least exact of them.
+    """
+    if rounding is None:
+        rounding = max(forest.rounding for forest in forests)
     sizes = np.array([len(forest.feature) for forest in forests])
     first = np.cumsum(sizes) - sizes
     features = []
@@ -162,6 +168,7 @@ def _joined(
         link=link,
         n_features=n_features,
         slope=slope,
+        rounding=rounding,
         subset=subset,
         left_categories=left_categories,
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.reading.estimators import (
+    is_of_sklearn,
     is_of_xgboost,
     known_categories,
     libraries_of,
@@ -23,10 +24,10 @@ def forest_of(model: Any) -> Forest | None:
     ----------
     model : object
         A fitted decision tree, extra tree, random forest, extra trees, gradient boosting or histogram gradient
-        boosting of scikit-learn, bagging, voting or adaptive boosting of these, also of imbalanced-learn, a model of
-        CatBoost, an explainable boosting machine, or a scikit-learn wrapper of XGBoost or LightGBM. Splits are on
-        numbers or on codes
-        of categories (see `category_codes`), each leaf has one value, and a classifier has one label.
+        boosting of scikit-learn; bagging, voting or adaptive boosting of these, also of imbalanced-learn; one of
+        these against the rest, or calibrated; a model of CatBoost, an explainable boosting machine, or a scikit-learn
+        wrapper of XGBoost or LightGBM. Splits are on numbers or on codes of categories (see `category_codes`), each
+        leaf has one value, and a classifier has one label.
 
     Returns
     -------
@@ -47,6 +48,9 @@ def forest_of(model: Any) -> Forest | None:
         committee = read_committee(model, forest_of)
         if committee is not None:
             return committee
+    around = _READERS_AROUND.get(type(model).__name__)
+    if around is not None and is_of_sklearn(model):
+        return around(model)
     libraries = libraries_of(model)
     if is_of_xgboost(model):
         from shiftmetrics.models.forests.from_xgboost import read_xgboost as read
@@ -61,6 +65,31 @@ def forest_of(model: Any) -> Forest | None:
     else:
         return None
     return read(model)
+
+
+def _without_codes(member: Any) -> Forest | None:
+    """Return the forest of a model inside another one, which is given no codes of categories."""
+    if category_codes(member) is not None:
+        return None
+    return forest_of(member)
+
+
+def _one_vs_rest(model: Any) -> Forest | None:
+    from shiftmetrics.models.forests.from_one_vs_rest import read_one_vs_rest
+
+    return read_one_vs_rest(model, _without_codes)
+
+
+def _calibrated(model: Any) -> Forest | None:
+    from shiftmetrics.models.forests.from_calibrated import read_calibrated
+
+    return read_calibrated(model, _without_codes)
+
+
+_READERS_AROUND: dict[str, Callable[[Any], Forest | None]] = {
+    "OneVsRestClassifier": _one_vs_rest,
+    "CalibratedClassifierCV": _calibrated,
+}
 
 
 def category_codes(model: Any) -> Callable[[Any], Any] | None:

@@ -94,6 +94,8 @@ class EnsembleRoute(TreeRoute):
 
     modules = (
         "sklearn.ensemble",
+        "sklearn.multiclass",
+        "sklearn.calibration",
         "imblearn.ensemble",
         "xgboost",
         "lightgbm",
