@@ -56,7 +56,7 @@ def test_distances_are_those_of_an_exhaustive_search(member: Any, y: np.ndarray)
     assert (model.predict(result.changed_rows()) != y)[changed].all()
 
 
-def test_the_last_of_equal_scores_wins_as_in_the_model() -> None:
+def test_equal_scores_are_decided_by_the_model() -> None:
     rows = np.array([[0.0], [0.0], [1.0], [1.0]])
     y = np.array([0, 1, 2, 2])
     model = OneVsRestClassifier(DecisionTreeClassifier(max_depth=1, random_state=0)).fit(rows, y)
@@ -64,7 +64,7 @@ def test_the_last_of_equal_scores_wins_as_in_the_model() -> None:
     ordered = np.sort(outputs, axis=1)
     assert (ordered[:, -1] == ordered[:, -2]).any()
     right = model.predict(rows)
-    assert right.tolist() == [1, 1, 2, 2]
+    assert right[0] == right[1] != 2  # the first in scikit-learn 1.9, the last before
     result = model_stability(model, rows, right, 0.3, resampling=None)
     assert result.kind == "exact"
     assert result.base_risk == 0.0

@@ -229,7 +229,7 @@ def test_nearest_errors_take_blocks_of_rows(monkeypatch) -> None:
     problem = problem_of(model, X, y)
     scores = AdditiveScores.of(problem)
     at_once = nearest.nearest_errors(problem, scores)
-    monkeypatch.setattr(nearest, "_BLOCK_BYTES", 1 << 20)
+    monkeypatch.setattr(nearest, "BLOCK_BYTES", 1 << 20)
     tracemalloc.start()
     in_blocks = nearest.nearest_errors(problem, scores)
     _, peak = tracemalloc.get_traced_memory()

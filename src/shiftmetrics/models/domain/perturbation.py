@@ -143,7 +143,8 @@ class Search(Computing):
     Parameters
     ----------
     method : str, default "auto"
-        The route: "linear", "tree", "ensemble", "torch" or "blackbox". By default the first that knows the model.
+        The route: "linear", "pairs", "tree", "ensemble", "torch" or "blackbox". By default the first that knows the
+        model.
     n_queries : int, default 500
         Most queries for each sample, for searches that only predict. For sums of trees it is how long errors are
         sought, and how much work goes into the certified lower bound: 5,000 often bring both together.

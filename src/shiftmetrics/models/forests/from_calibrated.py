@@ -78,7 +78,8 @@ def _probabilities(
         return probability
     total = probability.sum(axis=1, keepdims=True)
     uniform = np.full_like(probability, 1.0 / n_classes)
-    return np.divide(probability, total, out=uniform, where=total != 0.0)
+    np.divide(probability, total, out=uniform, where=total != 0.0)
+    return uniform
 
 
 def _of_sums(part: Any, forest: Forest, classes: Any) -> Forest | None:

@@ -1,3 +1,6 @@
-"""Linear models of scikit-learn, alone or at the end of a pipeline that keeps their scores a sum over columns."""
+"""Linear models, and linear models of pairs of classes."""
 
-from shiftmetrics.models.linear.route import LinearRoute as LinearRoute
+from shiftmetrics.models.linear.duels import DuelRoute
+from shiftmetrics.models.linear.route import LinearRoute
+
+__all__ = ["DuelRoute", "LinearRoute"]

@@ -146,6 +146,11 @@ class Geometry:
             gap = score_of_rival - self.at_rows[row, y]
             yield self._rival(gap, signs)
 
+    def wins_ties(self, number: int) -> BoolArray:
+        """Return for which rows a tie with this rival is no error: of equal scores the first counts."""
+        place = np.asarray(self.problem.y) + number + 1
+        return np.asarray(place < self.at_rows.shape[1])
+
     def _rival(self, gap: FloatArray, signs: FloatArray) -> Rival:
         """Lay out what raises ``signs . scores``."""
         domain = self.problem.domain

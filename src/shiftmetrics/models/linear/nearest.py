@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +17,9 @@ from shiftmetrics.models.reading.model import ModelProblem
 from shiftmetrics.models.search.worst_case import WorstCase
 from shiftmetrics.stability.losses import ZeroOneLoss
 
-_CELL_BYTES = 200  # of a number of a row, for each score
+CELL_BYTES = 200  # of a number of a row, for each score
 _FIXED_BYTES = 60  # of a cell that stays
-_BLOCK_BYTES = 1 << 25
+BLOCK_BYTES = 1 << 25
 _MOST_PLANS = 1 << 14  # numbers of flips at each price
 _MOST_PLANS_OF_ROWS = 1 << 23  # the same, times all rows
 _ROWS_AT_ONCE = 128  # whose ways of integer steps are in memory
@@ -35,7 +36,7 @@ _NUDGES = (
 
 
 @dataclass(frozen=True, eq=False)
-class _Ways:
+class Ways:
     """The nearest ways of some rows, and what they were computed from.
 
     Attributes
@@ -64,11 +65,11 @@ def nearest_errors(problem: ModelProblem, scores: AdditiveScores) -> WorstCase:
     lower = np.empty(problem.n_samples)
     # What a row needs grows with the columns that may change.
     n_able = int(problem.domain.numeric.sum()) + len(problem.domain.mutable_flips)
-    row_bytes = _CELL_BYTES * n_able * len(scores.intercept)
+    row_bytes = CELL_BYTES * n_able * len(scores.intercept)
     row_bytes += _FIXED_BYTES * problem.domain.n_features
     errors = _errors_at_rows(problem)
-    for block in row_blocks(problem.n_samples, row_bytes, block_bytes=_BLOCK_BYTES):
-        ways = _nearest_ways(problem, scores, block)
+    for block in row_blocks(problem.n_samples, row_bytes, block_bytes=BLOCK_BYTES):
+        ways = nearest_ways(problem, scores, block)
         wrong = errors[block]
         # The infimum of distances beyond the boundary may be 0, where an error is not yet.
         nearest = np.maximum(ways.best.distance, _NEAR)
@@ -79,17 +80,17 @@ def nearest_errors(problem: ModelProblem, scores: AdditiveScores) -> WorstCase:
     known: list[FloatArray] = []  # the places of all rows, where one block holds them
 
     def points(rows: IntArray, _distances: FloatArray, _choices: IntArray | None) -> FloatArray:
-        if len(row_blocks(problem.n_samples, row_bytes, block_bytes=_BLOCK_BYTES)) == 1:
+        if len(row_blocks(problem.n_samples, row_bytes, block_bytes=BLOCK_BYTES)) == 1:
             if not known:
                 movable = np.flatnonzero(np.isfinite(distances) & ~errors)
                 places = problem.codes.copy()
                 if movable.size:
-                    places[movable] = _beyond(_nearest_ways(problem, scores, movable))
+                    places[movable] = beyond(nearest_ways(problem, scores, movable))
                 known.append(places)
             return known[0][rows]
         placed = np.empty((len(rows), problem.domain.n_features))
-        for block in row_blocks(len(rows), row_bytes, block_bytes=_BLOCK_BYTES):
-            placed[block] = _beyond(_nearest_ways(problem, scores, rows[block]))
+        for block in row_blocks(len(rows), row_bytes, block_bytes=BLOCK_BYTES):
+            placed[block] = beyond(nearest_ways(problem, scores, rows[block]))
         return placed
 
     if (distances <= lower * (1.0 + 1e-12)).all():
@@ -109,24 +110,24 @@ def _errors_at_rows(problem: ModelProblem) -> BoolArray:
     return np.asarray(held[2])
 
 
-def _nearest_ways(
+def nearest_ways(
     problem: ModelProblem,
     scores: AdditiveScores,
     rows: IntArray | slice,
-) -> _Ways:
-    """Search the nearest ways of some rows."""
+    make: Callable[..., Geometry] = Geometry,
+) -> Ways:
+    """Search the nearest ways of some rows past the rivals of a geometry, which ``make`` makes of them."""
     most = min(_MOST_PLANS, _MOST_PLANS_OF_ROWS // problem.n_samples)
     problem = problem.with_samples(problem.codes[rows], problem.y[rows])
-    geometry = Geometry(problem, scores, most_plans=most)
+    geometry = make(problem, scores, most_plans=most)
     rivals = list(geometry.rivals())
     best = NearestPlan.unknown(geometry)
     floor = np.full(geometry.n_samples, np.inf)
     everyone = np.arange(geometry.n_samples)
-    n_scores = len(scores.intercept)
     for number, rival in enumerate(rivals):
         in_steps = geometry.whole.any() and not rival.smooth.slopes.any()
         tie = _TIE * np.abs(geometry.at_rows).max(initial=0.0) if in_steps else 0.0
-        is_first = np.asarray(problem.y) + number + 1 < n_scores
+        is_first = geometry.wins_ties(number)
         for plan in geometry.plans(rival):
             # These and all further flips are farther than what is known.
             if (plan.cheapest >= best.distance).all():
@@ -158,10 +159,10 @@ def _nearest_ways(
                 # Of joined prices this plan is not the only one.
                 known &= not geometry.joined
             floor = np.minimum(floor, np.where(known, np.inf, least))
-    return _Ways(geometry, rivals, best, floor)
+    return Ways(geometry, rivals, best, floor)
 
 
-def _beyond(ways: _Ways) -> FloatArray:
+def beyond(ways: Ways) -> FloatArray:
     """Return points just beyond the boundary, where the model really errs."""
     geometry = ways.geometry
     best = ways.best

@@ -7,6 +7,7 @@ the model at the rows and far away from them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -44,14 +45,14 @@ class AdditiveScores:
     @classmethod
     def of(cls, problem: ModelProblem) -> Self | None:
         """Return the scores of a model, or None when they are no such sum."""
-        scores = cls._probed(problem)
+        scores = cls.probed(problem, problem.scores)
         if scores.reproduces(problem):
             return scores
         return None
 
     @classmethod
-    def _probed(cls, problem: ModelProblem) -> Self:
-        """Evaluate the scores at a centre, at a step to both sides in each number, without it, and in each state."""
+    def probed(cls, problem: ModelProblem, ask: Callable[[FloatArray], FloatArray]) -> Self:
+        """Ask for scores at a centre, at a step to both sides in each number, without it, and in each state."""
         domain = problem.domain
         codes = problem.codes
         flipping = domain.categorical
@@ -83,7 +84,7 @@ class AdditiveScores:
             probes.append(states)
         sizes = [len(probe) for probe in probes]
         ends = np.cumsum(sizes)
-        found = problem.scores(np.concatenate(probes))
+        found = ask(np.concatenate(probes))
         origin, both, absent, *flipped = np.split(found, ends[:-1])
         # weight = (s(centre + step) - s(centre - step)) / (2 step), with the steps as they were rounded
         weights = np.zeros((domain.n_features, origin.shape[1]))
@@ -129,23 +130,31 @@ class AdditiveScores:
                 added += table[flip.state_of(points)]
         return np.asarray(added)
 
+    def follow(self, problem: ModelProblem, ask: Callable[[FloatArray], FloatArray]) -> bool:
+        """Return True if these are the scores that are asked for, at rows and far from them."""
+        points = points_to_check(problem)
+        expected = ask(points)
+        got = self(points, problem)
+        wrong_by = np.abs(got - expected)
+        return bool((wrong_by <= TOLERANCE * self._scale(expected)).all())
+
+    def _scale(self, scores: FloatArray) -> float:
+        largest = float(np.abs(scores).max())
+        of_intercept = float(np.abs(self.intercept).max())
+        return max(1e-300, largest, of_intercept)
+
     def reproduces(self, problem: ModelProblem) -> bool:
         """Return True if these are the model's scores, at rows and far from them, and whether it predicts by them."""
-        points = points_to_check(problem)
-        expected = problem.scores(points)
-        got = self(points, problem)
-        largest = float(np.abs(expected).max())
-        of_intercept = float(np.abs(self.intercept).max())
-        scale = max(1e-300, largest, of_intercept)
-        wrong_by = np.abs(got - expected)
-        if not (wrong_by <= TOLERANCE * scale).all():
+        if not self.follow(problem, problem.scores):
             return False
         if problem.classes is None:
             return True
+        points = points_to_check(problem)
+        got = self(points, problem)
         # The highest score must be the prediction, where it is higher by more than rounding.
         ordered = np.sort(got, axis=1)
         lead = ordered[:, -1] - ordered[:, -2]
-        clear = lead > TOLERANCE * scale
+        clear = lead > TOLERANCE * self._scale(got)
         predicted = got.argmax(axis=1) == problem.predict(points)
         return bool(predicted[clear].all())
 

@@ -72,8 +72,8 @@ class SearchRecord(Record):
     Attributes
     ----------
     route : str
-        The route that found it: "linear", "tree", "ensemble", "torch", "blackbox", or "weights" where no sample
-        changes.
+        The route that found it: "linear", "pairs", "tree", "ensemble", "torch", "blackbox", or "weights" where no
+        sample changes.
     n_queries : int
         Rows that the model has predicted.
     lower_bound : float or None

@@ -11,7 +11,7 @@ from shiftmetrics._core.validation import check_choice
 from shiftmetrics.models.blackbox import BlackboxRoute
 from shiftmetrics.models.domain.perturbation import Search, search_of
 from shiftmetrics.models.forests.route import EnsembleRoute, TreeRoute
-from shiftmetrics.models.linear import LinearRoute
+from shiftmetrics.models.linear import DuelRoute, LinearRoute
 from shiftmetrics.models.networks import TorchRoute
 from shiftmetrics.models.reading.model import ModelProblem
 from shiftmetrics.models.search.importance import Draws
@@ -19,6 +19,7 @@ from shiftmetrics.models.search.worst_case import Route, WorstCase
 
 ROUTES: dict[str, Route] = {
     "linear": LinearRoute(),
+    "pairs": DuelRoute(),
     "tree": TreeRoute(),
     "ensemble": EnsembleRoute(),
     "torch": TorchRoute(),
