@@ -1,6 +1,4 @@
-"""Linear models, and linear models of pairs of classes."""
+"""Linear models of scikit-learn, alone or at the end of a pipeline that keeps their scores a sum over columns."""
 
-from shiftmetrics.models.linear.duels import DuelRoute
-from shiftmetrics.models.linear.route import LinearRoute
-
-__all__ = ["DuelRoute", "LinearRoute"]
+from shiftmetrics.models.linear.duels import DuelRoute as DuelRoute
+from shiftmetrics.models.linear.route import LinearRoute as LinearRoute
