@@ -156,3 +156,19 @@ def test_boosters_as_their_libraries_train_them_are_asked_like_estimators() -> N
     expected = booster.predict(xgboost.DMatrix(table))
     np.testing.assert_allclose(said["1"], expected, atol=1e-6)
     np.testing.assert_array_equal(said["y"], label)
+
+
+def test_the_changed_rows_hold_the_columns_of_the_data_once(run, wines):
+    models, test, columns = wines
+    typed = ("forest.joblib", "svc.joblib", "--data", "test.csv", "--trust", "--group", "cellar")
+    done = run("diff", *typed, "--label", "kind", "--changed", "changed.csv")
+    assert done.exit_code in (0, 1, 3), done.output
+    changed = pd.read_csv("changed.csv")
+    rows = test.set_index("bottle_id").loc[changed["id"]]
+    answers = [models[name].predict(rows[columns]) for name in ("forest", "svc")]
+    assert changed["old"].tolist() == answers[0].tolist()
+    assert changed["new"].tolist() == answers[1].tolist()
+    assert list(changed)[-3:] == ["cellar", *columns]
+    assert "bottle_id" not in changed
+    assert "kind" not in changed
+    np.testing.assert_allclose(changed[columns], rows[columns])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -96,18 +96,55 @@ class ColumnOptions:
     inner: bool = False
 
 
-COLUMNS = "roles"
-"""The parameter of a command that takes `ColumnOptions`."""
+@dataclass(frozen=True, kw_only=True)
+class LabelOptions:
+    """Which rows are written to be labelled, and where to.
+
+    Attributes
+    ----------
+    plan : NUMBER
+        Draw so many rows to label, for an exact interval of the accuracy.
+    peek
+        Draw an order of all rows to label, so that one may look after each label and stop at any time.
+    to_label : FILE.csv
+        Write the rows of --plan or --peek, in the order in which to label them, with a column label to fill in.
+        Default: beside the file of --rows, with _plan behind its name.
+    rows : FILE.csv
+        Write the rows of the new modes, with a column label to fill in. Mode 0 are rows from a date on that are
+        likely to be new, where no mode is clear.
+    as_is
+        Write and read cells as they are. Default: in these files an apostrophe stands before cells that a spreadsheet
+        would run, such as =1+1, and --labels is read without it.
+    """
+
+    plan: int | None = None
+    peek: bool = False
+    to_label: Path | None = None
+    rows: Path | None = None
+    as_is: bool = False
 
 
-def with_columns(command: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Return what was typed as a command takes it: what is said of columns as one object."""
-    if COLUMNS not in inspect.signature(command).parameters:
-        return values
-    names = {field.name for field in fields(ColumnOptions)}
-    typed = {name: value for name, value in values.items() if name in names}
-    rest = {name: value for name, value in values.items() if name not in names}
-    return {**rest, COLUMNS: ColumnOptions(**typed)}
+def default_plan(values: Mapping[str, Any]) -> Path | None:
+    """Return the file of a plan where none is typed: beside that of the rows of modes."""
+    rows = values["rows"]
+    if rows is None or not (values["peek"] or values["plan"] is not None):
+        return None
+    return Path(rows).with_name(f"{Path(rows).stem}_plan.csv")
+
+
+GROUPS: dict[str, type[Any]] = {"roles": ColumnOptions, "labelling": LabelOptions}
+"""Parameters of commands that take several options as one object."""
+
+
+def with_groups(command: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Return what was typed as a command takes it: options that belong together as one object."""
+    found = dict(values)
+    for parameter in inspect.signature(command).parameters:
+        group = GROUPS.get(parameter)
+        if group is not None:
+            typed = {field.name: found.pop(field.name) for field in fields(group)}
+            found[parameter] = group(**typed)
+    return found
 
 
 TITLE = "How this model holds under shift"

@@ -17,7 +17,7 @@ from shiftmetrics.cli.forms import Option
 from shiftmetrics.cli.inputs.sources import parquet_files
 from shiftmetrics.cli.outputs import check_outputs, is_stdout
 
-DefaultPaths = Mapping[str, Callable[[Mapping[str, Any]], Path]]
+DefaultPaths = Mapping[str, Callable[[Mapping[str, Any]], Path | None]]
 """Where the file of an option goes that was not typed, from all values."""
 
 

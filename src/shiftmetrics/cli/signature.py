@@ -26,13 +26,12 @@ from shiftmetrics._core.exceptions import ArgumentError
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics.cli.forms import TEXT_FORMS, Option
 from shiftmetrics.cli.options import (
-    COLUMNS,
+    GROUPS,
     OPENING,
     SETTINGS,
-    ColumnOptions,
     Opening,
     of_every_command,
-    with_columns,
+    with_groups,
 )
 from shiftmetrics.cli.outputs import Job, check_outputs
 from shiftmetrics.cli.paths import DefaultPaths, check_paths
@@ -80,8 +79,8 @@ def own_options(
 ) -> Iterator[Option]:
     """Yield the arguments of a command, and its options: the parameters that are passed by keyword only."""
     for name, parameter in inspect.signature(command).parameters.items():
-        if name == COLUMNS:
-            yield from own_options(ColumnOptions)
+        if name in GROUPS:
+            yield from own_options(GROUPS[name])
             continue
         option = _option(command, name, parameter.default)
         if option is not None:
@@ -262,7 +261,7 @@ def command(function: Callable[..., None]) -> Any:
     """Let typer read the arguments and options of a command from its signature and docstring."""
 
     def callback(**values: Any) -> None:
-        function(**with_columns(function, values))
+        function(**with_groups(function, values))
 
     return _readable(callback, function, own_options(function))
 
@@ -328,7 +327,7 @@ def measuring(
             # what is left are the command's own arguments
             typed = {key: values.pop(option.name) for key, option in declared.items()}
             call = Call(declared, typed, seed, not quiet and sys.stderr.isatty(), called)
-            job = command(call=call, **with_columns(command, values))
+            job = command(call=call, **with_groups(command, values))
             return dataclasses.replace(job, json=json, report=report, quiet=quiet, verbose=verbose)
 
         own = list(own_options(command, panels))

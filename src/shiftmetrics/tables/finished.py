@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics.tables.evidence import ColumnEvidence
+from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence
 from shiftmetrics.tables.opening import FoundRoles
 from shiftmetrics.tables.prediction_tables import (
     PredictionTable,
@@ -53,6 +53,7 @@ def finished_tables(
         notes=tuple(dict.fromkeys(roles.notes)),
         warnings=tuple(roles.warnings),
     )
+    said = reading.files[: len(files)]
     return PredictionTables(
         files=tuple(files),
         ids=ids,
@@ -62,7 +63,18 @@ def finished_tables(
         weight=weight,
         plan=None if roles.truth is None else roles.truth.plan,
         reading=reading,
+        beside=tuple(map(_columns_beside, roles.tables, said)),
     )
+
+
+def _columns_beside(table: TableEvidence, said: FileReading) -> dict[str, Any]:
+    """Return the columns that say something else of the rows: those without a role, groups and weights."""
+    names = {*said.left_out, *(name for name in (said.group, said.weight) if name is not None)}
+    return {
+        name: column.raw
+        for name, column in table.columns.items()
+        if name in names and not column.is_unnamed
+    }
 
 
 def _id_values(column: ColumnEvidence, rows: TakenRows) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -135,6 +136,8 @@ class PredictionTables:
     plan : str or None
         The plan that the labels belong to.
     reading : TableReading
+    beside : tuple of mapping of str to Series
+        For each file the columns that are no prediction, id or label: all rows of the file, as they are written.
     """
 
     files: tuple[PredictionTable, ...]
@@ -145,6 +148,7 @@ class PredictionTables:
     weight: FloatArray | None = None
     plan: str | None = None
     reading: TableReading
+    beside: tuple[Mapping[str, Any], ...] = ()
 
     @cached_property
     def coded_truth(self) -> CodedWords:

@@ -43,24 +43,62 @@ def test_a_column_that_holds_the_classes_of_the_model_is_named(run, clinic):
     assert "says how often" not in run("audit", *files, *model, "--label", "paid").stdout
 
 
+def test_the_plan_and_the_rows_of_modes_are_two_files(run, clinic, typed, tmp_path):
+    rows = tmp_path / "rows.csv"
+    result = run(*typed, "--plan", "30", "--rows", rows)
+    assert result.exit_code == 0, result.output
+    plan = tmp_path / "rows_plan.csv"
+    assert str(plan) in result.stdout
+    current = pd.read_csv(clinic / "current.csv", dtype=str).set_index("visit_id")
+    tables = {path: pd.read_csv(path, dtype=str) for path in (rows, plan)}
+    beside = ["order", "id", "label"]
+    assert list(tables[rows]) == ["mode", *beside, *current.columns]
+    assert list(tables[plan]) == [*beside, "plan", *current.columns]
+    assert set(tables[rows]["id"]) == {str(number) for number in range(1120, 1160)}
+    # The rows of the plan are those that the library draws, in its order, with what the file says of each.
+    frames = [pd.read_csv(clinic / f"{name}.csv") for name in ("reference", "current")]
+    drawn = audit_samples(*frames, label="paid", plan=30).plan.rows
+    assert list(tables[plan]["id"]) == frames[1]["visit_id"].iloc[drawn].astype(str).tolist()
+    for table in tables.values():
+        expected = current.loc[table["id"]].reset_index(drop=True)
+        pd.testing.assert_frame_equal(table[expected.columns], expected)
+
+
+def test_a_file_for_a_plan_takes_a_plan(run, typed, tmp_path):
+    plan = tmp_path / "plan.csv"
+    result = run(*typed, "--to-label", plan)
+    assert result.exit_code == 2
+    assert "--plan NUMBER" in result.output
+    (tmp_path / "rows_plan.csv").write_text("id,label\n1,yes\n")
+    result = run(*typed, "--rows", tmp_path / "rows.csv", "--peek")
+    assert result.exit_code == 2
+    assert "--to-label" in result.output
+    assert not (tmp_path / "rows.csv").exists()
+    said = run(*typed, "--plan", "30")
+    assert "--to-label plan.csv writes the rows of the plan" in said.stdout
+
+
 @pytest.mark.slow
 def test_a_plan_is_written_filled_in_and_answered(run, clinic, typed, tmp_path):
     model = ["--model", clinic / "model.joblib", "--trust"]
-    rows = tmp_path / "rows.csv"
-    first = run(*typed, *model, "--plan", "40", "--rows", rows)
+    files = {"--rows": tmp_path / "rows.csv", "--to-label": tmp_path / "plan.csv"}
+    options = [part for pair in files.items() for part in pair]
+    first = run(*typed, *model, "--plan", "40", *options)
     assert first.exit_code == 0, first.output
     assert "Label 40 samples" in first.stdout
-    filled = pd.read_csv(rows)
     truth = pd.read_csv(clinic / "labelled.csv").set_index("visit_id")["paid"]
-    planned = filled["mode"] == "plan"
-    assert planned.sum() == 40
-    filled["label"] = truth.loc[filled["id"]].to_numpy()
-    filled.to_csv(rows, index=False)
-    second = run(*typed, *model, "--labels", rows)
+    given = []
+    for path in files.values():
+        filled = pd.read_csv(path)
+        filled["label"] = truth.loc[filled["id"]].to_numpy()
+        filled.to_csv(path, index=False)
+        given += ["--labels", path]
+    assert len(filled) == 40
+    second = run(*typed, *model, *given)
     assert second.exit_code == 0, second.output
     fitted = joblib.load(clinic / "model.joblib")
     current = pd.read_csv(clinic / "current.csv").set_index("visit_id")
-    ids = filled.loc[planned, "id"]
+    ids = filled["id"]
     right = (fitted.predict(current.loc[ids, ["x"]]) == truth.loc[ids]).mean()
     assert f"{format_percent(right)} of 40 labelled samples are right" in second.stdout
     assert "In mode 1," in second.stdout

@@ -228,3 +228,24 @@ def test_a_doubt_that_decides_is_said_once(run, place: Path) -> None:
     assert "new.csv is right in " in done.stdout
     assert "New.csv" not in done.output
     assert done.output.count("fewer than the") == 1
+
+
+def test_the_changed_rows_hold_their_columns_and_are_read_back(run, place):
+    tables = {name: pd.read_csv(f"{name}.csv") for name in ("old", "new")}
+    truth = pd.read_csv("labels.csv").set_index("image_id")["label"]
+    for name, table in tables.items():
+        table["caption"] = [f"=HYPERLINK({number})" for number in range(400)]
+        table["plan"] = "gold"
+        table.to_csv(f"{name}.csv", index=False)
+    done = run("diff", "old.csv", "new.csv", "--changed", "changed.csv")
+    assert done.exit_code == 0, done.output
+    changed = pd.read_csv("changed.csv")
+    assert list(changed)[-2:] == ["caption", "plan (row)"]
+    own = tables["old"].set_index("image_id").loc[changed["id"]]
+    assert changed["caption"].tolist() == [f"'{cell}" for cell in own["caption"]]
+    changed["label"] = truth.loc[changed["id"]].to_numpy()
+    changed.to_csv("filled.csv", index=False)
+    typed = ("diff", "old.csv", "new.csv", "--json", "-", "--labels")
+    answers = [json.loads(run(*typed, name).stdout) for name in ("filled.csv", "labels.csv")]
+    counts = [[answer["labelled"][key] for key in ("fixed", "broken")] for answer in answers]
+    assert counts[0] == counts[1] == [0, 30]

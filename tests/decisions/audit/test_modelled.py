@@ -75,3 +75,26 @@ def test_a_regression_is_no_classifier():
     model = LinearRegression().fit(reference[["age"]], reference["hours"])
     with pytest.raises(ValueError, match="classifier"):
         audit_samples(reference, current, model=model, label="hours")
+
+
+def test_labels_of_several_tables_count_together_and_may_not_differ():
+    rng = np.random.default_rng(0)
+
+    def cases(n):
+        return pd.DataFrame({"x": rng.normal(size=n), "guess": rng.choice(["a", "b"], n)})
+
+    reference, current = cases(120), cases(120)
+    truth = rng.choice(["a", "b"], 120)
+    table = pd.DataFrame({"id": np.arange(120).astype(str), "label": truth})
+    parts = [table[:40], table[30:70], table[70:]]
+    found = audit_samples(reference, current, model="guess", labels=parts)
+    assert found.labelled.n_labelled == 120
+    assert found.labelled.n_right == int((current["guess"] == truth).sum())
+    swapped = table[30:70].assign(label=np.where(truth[30:70] == "a", "b", "a"))
+    with pytest.raises(ValueError, match="for 30"):
+        audit_samples(reference, current, model="guess", labels=[table[:40], swapped])
+    plans = [
+        part.assign(plan=f"exact 40 of 120, seed {seed}, abc") for seed, part in enumerate(parts)
+    ]
+    with pytest.raises(ValueError, match="of one plan"):
+        audit_samples(reference, current, model="guess", labels=plans)

@@ -54,3 +54,29 @@ def test_two_columns_of_prices_that_differ_by_a_factor_all_change() -> None:
     assert result.changes.n_changed == 300
     assert result.verdict == "CANNOT TELL YET"
     assert diff_models(old, 1.1 * old, tolerance=1e9).changes.n_changed == 0
+
+
+def test_the_rows_keep_what_both_files_say_of_them() -> None:
+    rng = np.random.default_rng(3)
+    old = pd.DataFrame(
+        {"id": [f"q{k}" for k in range(200)], "prediction": rng.choice(["a", "b"], 200)}
+    )
+    new = old.assign(prediction=rng.choice(["a", "b"], 200))
+    for side in (old, new):
+        side["question"] = [f"what is {name}?" for name in old["id"]]
+        side["latency"] = rng.random(200)
+        side["order"] = "first"
+    new["note"] = rng.choice(["x", None], 200)
+    result = diff_models(old, new.sample(frac=1.0, random_state=0), rng=0)
+    table = result.to_frame()
+    assert list(table)[-5:] == ["question", "old_latency", "new_latency", "order (row)", "note"]
+    one, other = (side.set_index("id").loc[table["id"]] for side in (old, new))
+    assert (one["prediction"] != other["prediction"]).all()
+    assert table["question"].tolist() == one["question"].tolist()
+    assert table["old_latency"].tolist() == one["latency"].tolist()
+    assert table["new_latency"].tolist() == other["latency"].tolist()
+    assert table["note"].fillna("").tolist() == other["note"].fillna("").tolist()
+    # What rows say stands in no JSON.
+    assert "what is" not in result.to_json()
+    again = type(result).from_json(result.to_json())
+    assert list(again.to_frame()) == list(table)[:-5]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from shiftmetrics._core.class_names import class_key
@@ -11,10 +10,11 @@ from shiftmetrics.cli.forms import label_plan_of
 from shiftmetrics.cli.inputs.objects import check_model, load_object
 from shiftmetrics.cli.inputs.prediction_files import listed, read_cells, typed_source
 from shiftmetrics.cli.label_tables import check_table_path, without_guards, write_table
-from shiftmetrics.cli.options import OPENING
+from shiftmetrics.cli.options import OPENING, LabelOptions, default_plan
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.decisions import AuditResult, audit_samples
+from shiftmetrics.decisions.columns_of_rows import with_columns_of_rows
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.column_kinds import DateOrder
 from shiftmetrics.views import Context
@@ -25,22 +25,19 @@ WORDS = {
 }  # fmt: skip
 
 
-@measuring({audit_samples: None}, words=WORDS)
+@measuring({audit_samples: None}, words=WORDS, default_paths={"to_label": default_plan})
 def audit(
     reference: str,
     current: str,
     *,
     call: Call,
+    labelling: LabelOptions,
     model: list[str] | None = None,
     prediction: str | None = None,
-    labels: str | None = None,
+    labels: list[str] | None = None,
     columns: str | None = None,
     exclude: str | None = None,
     date_order: DateOrder | None = None,
-    plan: int | None = None,
-    peek: bool = False,
-    rows: Path | None = None,
-    as_is: bool = False,
 ) -> Job:
     """Say what changed in this table, in which rows and since when, and whether the model is worse.
 
@@ -51,7 +48,7 @@ def audit(
 
     Example: `shiftmetrics audit reference.csv current.csv --time day --report audit.html`
 
-    Example: `shiftmetrics audit reference.csv current.csv --model model.joblib --trust --label paid --rows new.csv`
+    Example: `shiftmetrics audit old.csv new.csv --model model.skops --label paid --plan 50 --to-label plan.csv`
 
     Parameters
     ----------
@@ -65,42 +62,40 @@ def audit(
     prediction : COLUMN
         Column of predictions in both files, in place of a model.
     labels : FILE
-        Labels of some rows of CURRENT: a file of ids and labels, such as the one that --rows wrote, filled in.
+        Labels of some rows of CURRENT: a file of ids and labels, such as those that --to-label and --rows wrote,
+        filled in. May be repeated.
     columns : A,B,...
         The only columns to compare. The model gets all that it was fitted on.
     exclude : A,B,...
         Columns to leave out of the comparison.
     date_order : day|month|year
         What dates such as 01/02/2024 have first. Default: by evidence.
-    plan : NUMBER
-        Draw so many rows to label, for an exact interval of the accuracy.
-    peek
-        Draw an order of all rows to label, so that one may look after each label and stop at any time.
-    rows : FILE.csv
-        Write the rows of the new modes, and those of the plan, with a column label to fill in. Mode 0 are rows from
-        a date on that are likely to be new, where no mode is clear.
-    as_is
-        Write and read cells as they are. Default: in that file an apostrophe stands before cells that a spreadsheet
-        would run, such as =1+1, and --labels is read without it.
     """
-    planned = label_plan_of(plan, peek=peek)
+    planned = label_plan_of(labelling.plan, peek=labelling.peek)
+    places = {"--rows": labelling.rows, "--to-label": labelling.to_label}
+    if labelling.to_label is not None and planned is None:
+        raise ValueError(
+            "--to-label must stand beside --plan NUMBER or --peek, which draw the rows to label."
+        )
+    if labelling.to_label is None:
+        places["--to-label"] = default_plan(vars(labelling))
     if model and prediction is not None:
         raise ValueError("--prediction COLUMN must not be given beside --model: take one of them.")
     for text in model or []:
         check_model(text)
-    typed = {"REFERENCE": reference, "CURRENT": current}
-    if labels is not None:
-        typed["--labels"] = labels
-    sources = [typed_source(text, argument) for argument, text in typed.items()]
-    if rows is not None:
-        check_table_path(rows, "--rows")
+    typed = [("REFERENCE", reference), ("CURRENT", current)]
+    typed += [("--labels", text) for text in labels or []]
+    sources = [typed_source(text, argument) for argument, text in typed]
+    for option, place in places.items():
+        if place is not None:
+            check_table_path(place, option)
     decimal = OPENING.get().decimal
     contents = [
         replace(read_cells(source), decimal=decimal, date_order=date_order) for source in sources
     ]
-    filled_in = contents[2] if labels is not None else None
-    if not as_is:
-        filled_in = without_guards(filled_in)
+    filled_in = contents[2:]
+    if not labelling.as_is:
+        filled_in = list(map(without_guards, filled_in))
     notes: list[str] = []
     models: list[Any] = []
     for text in model or []:
@@ -115,16 +110,21 @@ def audit(
             audit_samples,
             *contents[:2],
             model=models or None,
-            labels=filled_in,
+            labels=filled_in or None,
             columns=listed(columns),
             exclude=listed(exclude),
             plan=planned,
         )
-        if rows is not None:
-            write_table(rows_to_label(result, contents[1]), rows, guard=not as_is)
-        elif result.changes.has_rows or result.plan is not None:
+        tables = {"--rows": rows_of_modes, "--to-label": rows_of_plan}
+        for option, place in places.items():
+            if place is not None:
+                table = tables[option](result, contents[1])
+                write_table(table, place, guard=not labelling.as_is)
+        if places["--rows"] is None and result.changes.has_rows:
             notes.append("--rows new_rows.csv writes the rows to look at and to label.")
-        if call["label"] is None and labels is None:
+        if places["--to-label"] is None and planned is not None:
+            notes.append("--to-label plan.csv writes the rows of the plan.")
+        if call["label"] is None and not labels:
             notes.extend(_labels_not_named(models, contents[1]))
         names = [str(source) for source in sources[:2]]
         return CommandAnswer(
@@ -132,7 +132,7 @@ def audit(
             title=f"From {names[0]} to {names[1]}",
             context=Context(description=f"The rows of {names[1]} set against {names[0]}."),
             notes=[*notes, *(note for cells in contents for note in cells.notes)],
-            written={"Rows": rows},
+            written={"Rows": places["--rows"], "Rows to label": places["--to-label"]},
         )
 
     return Job(inputs=sources, compute=compute)
@@ -156,26 +156,36 @@ def _labels_not_named(models: list[Any], current: Cells) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def rows_to_label(result: AuditResult, current: Cells) -> Any:
-    """Return the rows of the plan, then those of the new modes, each with its own columns behind the label."""
+def rows_of_modes(result: AuditResult, current: Cells) -> Any:
+    """Return the rows of the new modes, each with its own columns behind the label."""
+    return _with_own_columns(result, result.to_frame(), current)
+
+
+def rows_of_plan(result: AuditResult, current: Cells) -> Any:
+    """Return the rows of the plan in their order, each with its own columns behind the label."""
     import numpy as np
     import pandas as pd
 
-    chosen = result.to_frame()
-    if result.plan is not None:
-        planned = result.plan.rows
-        column = result.settings["id_column"]
-        ids = planned if column is None else current.frame[column].iloc[planned].to_numpy()
-        plan = pd.DataFrame(
-            {
-                "mode": "plan",
-                "order": np.arange(1, len(planned) + 1),
-                "id": ids,
-                "label": "",
-                "row": planned,
-                "plan": result.plan.text,
-            }
-        )
-        chosen = pd.concat([plan, chosen.assign(plan="")], ignore_index=True)
-    rest = current.frame.iloc[chosen.pop("row")].reset_index(drop=True)
-    return pd.concat([chosen, rest.drop(columns=[c for c in rest if c in chosen])], axis=1)
+    assert result.plan is not None
+    planned = result.plan.rows
+    column = result.settings["id_column"]
+    ids = planned
+    if column is not None:
+        ids = current.frame[column].iloc[planned].to_numpy()
+    found = pd.DataFrame(
+        {
+            "order": np.arange(1, len(planned) + 1),
+            "id": ids,
+            "label": "",
+            "row": planned,
+            "plan": result.plan.text,
+        }
+    )
+    return _with_own_columns(result, found, current)
+
+
+def _with_own_columns(result: AuditResult, found: Any, current: Cells) -> Any:
+    """Return rows with their own columns in place of their places; the ids stand there already."""
+    own = current.frame.iloc[found.pop("row")]
+    id_column = result.settings["id_column"]
+    return with_columns_of_rows(found, {name: own[name].array for name in own if name != id_column})

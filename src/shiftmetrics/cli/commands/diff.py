@@ -23,6 +23,7 @@ from shiftmetrics.cli.score_answers import TypedScores, are_scores, score_answer
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.cli.token_answers import are_tokens, token_answer
 from shiftmetrics.decisions import DiffResult, diff_models
+from shiftmetrics.decisions.columns_of_rows import with_columns_of_rows
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.views import Context
 
@@ -115,7 +116,8 @@ def diff(
     peek
         Plan labels so that one may look after each and stop at any time; the interval is a little wider.
     changed : FILE.csv
-        Write the changed rows, in the order in which to label them, with a column label to fill in.
+        Write the changed rows with their own columns, in the order in which to label them, and a column label to
+        fill in.
     markdown : FILE.md
         Write the verdict as Markdown, such as for the summary of a job; a dash writes it to the standard output.
     as_is
@@ -133,6 +135,7 @@ def diff(
         typed = {"--data": data}
     sources = [typed_source(text, argument) for argument, text in typed.items()]
     contents: list[Any] = [read_cells(source, roles.header) for source in sources]
+    asked = contents[0] if data is not None else None
     notes: list[str] = []
     second = None
     if again is not None:
@@ -213,7 +216,7 @@ def diff(
             plan=planned,
         )
         if changed is not None:
-            write_table(result.to_frame(), changed, guard=not as_is)
+            write_table(with_rows_of_data(result, asked), changed, guard=not as_is)
         names = [Path(text).name for text in (old, new or old)]
         return CommandAnswer(
             results={result.title: result},
@@ -243,6 +246,26 @@ def _predicted(
         notes += warnings
         tables.append(predicted_cells(model, data, argument, named))
     return tables
+
+
+def with_rows_of_data(result: DiffResult, data: Cells | None) -> Any:
+    """Return the changed rows, with the columns of the rows that the models were asked about, if they were.
+
+    Rows that repeat others are left out before models are compared: places are no longer those of the data then, and
+    its columns are left out.
+    """
+    table = result.to_frame()
+    if data is None or len(data.frame) != result.n_samples:
+        return table
+    own = data.frame.iloc[result.changes.rows.position]
+    # Ids, labels and groups stand there already, under names of ours or of their own.
+    known = [table[name].astype(str).tolist() for name in ("id", "label")]
+    beside = {
+        name: own[name].array
+        for name in own
+        if name not in result.changes.rows.beside and own[name].astype(str).tolist() not in known
+    }
+    return with_columns_of_rows(table, beside)
 
 
 def _read(result: DiffResult) -> list[str]:

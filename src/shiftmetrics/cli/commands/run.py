@@ -19,6 +19,7 @@ from shiftmetrics.cli.console import say
 from shiftmetrics.cli.errors import EXIT_ERROR, message_of, reader_may_leave, say_error
 from shiftmetrics.cli.inputs.sources import Source
 from shiftmetrics.cli.label_tables import RUNS_AGAIN
+from shiftmetrics.cli.options import default_plan
 from shiftmetrics.cli.outputs import CommandAnswer, check_outputs, command_line
 from shiftmetrics.cli.signature import command
 from shiftmetrics.rules import check_results
@@ -141,14 +142,17 @@ class Session:
         """Refuse two measurements that write one table."""
         taken: dict[Path, str] = {}
         for part in self.plan.measurements:
-            for key in ("changed", "rows"):
-                text = part.values.get(key)
+            tables = {key: part.values.get(key) for key in ("changed", "rows", "to_label")}
+            if part.kind == "audit" and tables["to_label"] is None:
+                names = {key: part.values.get(key) for key in ("rows", "plan", "peek")}
+                tables["to_label"] = default_plan(names)
+            for key, text in tables.items():
                 if text is None:
                     continue
                 other = taken.setdefault(Path(text).resolve(), part.name)
                 if other != part.name:
                     raise ValueError(
-                        f"{key} of {part.name!r} must be a file of its own, got {text!r}, that of {other!r}."
+                        f"{key} of {part.name!r} must be a file of its own, got {str(text)!r}, that of {other!r}."
                     )
 
     def check_outputs(self, parts: Sequence[Measurement], inputs: Sequence[Source] = ()) -> None:

@@ -89,8 +89,8 @@ def audit_samples(
         without labels, from two further ones on.
     label : str, optional
         The column of the labels in the reference, and in the current sample where some are known.
-    labels : DataFrame or Series, optional
-        Labels of some current samples, by id: such as the file of a plan, filled in.
+    labels : DataFrame, Series or sequence of them, optional
+        Labels of some current samples, by id: such as the file of a plan, and that of the modes, filled in.
     time : str, optional
         A column of dates or numbers of the current sample: since when each mode is there.
     id_column : str, optional
@@ -341,20 +341,24 @@ def _check_names(
         raise ArgumentValueError("time", "a column of the current sample", got)
 
 
-def _read(labels: Any) -> Any:
-    """Return a file of labels as a table, and everything else as it is."""
-    if not isinstance(labels, Cells):
-        return labels
-    return model_rows(labels, decide_kinds([labels]), 0)
+def _read(labels: Any) -> list[Any]:
+    """Return files of labels as tables, and everything else as it is."""
+    found = []
+    for each in _listed(labels):
+        table = each
+        if isinstance(each, Cells):
+            table = model_rows(each, decide_kinds([each]), 0)
+        found.append(table)
+    return found
 
 
-def _listed(model: Any) -> list[Any]:
-    """Return one model, or a sequence of them, or none, as a list."""
-    if model is None:
+def _listed(given: Any) -> list[Any]:
+    """Return one thing, or a sequence of them, or none, as a list."""
+    if given is None:
         return []
-    if isinstance(model, list | tuple):
-        return list(model)
-    return [model]
+    if isinstance(given, list | tuple):
+        return list(given)
+    return [given]
 
 
 def _ids_of(frame: pd.DataFrame, id_column: Any) -> npt.NDArray[np.str_]:

@@ -21,7 +21,7 @@ from shiftmetrics.decisions.audit.sample_changes import SampleChanges
 from shiftmetrics.decisions.audit.tipping import LEAST_LABELS, Tipping, tipping_fraction
 from shiftmetrics.decisions.audit.unlabelled import UnlabelledAccuracy, estimate_without_labels
 from shiftmetrics.decisions.labelling.plan import LabelPlan, digest_of, draw_plan, plan_from_text
-from shiftmetrics.decisions.predictions.labels import labels_of_table
+from shiftmetrics.decisions.predictions.labels import KnownLabels, labels_of_table
 from shiftmetrics.decisions.predictions.model_outputs import ModelOutputs, model_outputs
 from shiftmetrics.decisions.right_or_wrong import RightOrWrong, right_or_wrong
 from shiftmetrics.tables.label_cells import as_strings, is_missing
@@ -49,17 +49,17 @@ class Modelled:
 
 def known_answers(
     label: str | None,
-    labels: Any,
+    labels: Sequence[Any],
     reference: pd.DataFrame,
     current: pd.DataFrame,
     ids: npt.NDArray[np.str_],
 ) -> tuple[Labels, Labels, str | None]:
-    """Return the labels of the reference and of the current sample, and what a file of them says of its plan.
+    """Return the labels of the reference and of the current sample, and what files of them say of their plan.
 
     Raises
     ------
     TypeError, ValueError
-        If labels are of samples that are not there.
+        If labels are of samples that are not there, or two tables of them contradict each other.
     """
     import pandas as pd
 
@@ -67,21 +67,42 @@ def known_answers(
     before = None
     if label is not None and label in reference:
         before = reference[label].to_numpy()
-    if labels is None:
+    if not labels:
         now = None
         if label is not None and label in current:
             now = current[label].to_numpy()
         return before, now, None
-    # Labels by id: of a file that was filled in, or a series whose index holds the ids.
-    if isinstance(labels, pd.Series):
-        labels = pd.DataFrame({"id": labels.index, "label": labels.to_numpy()})
-    if not is_table(labels):
-        expected = "a table of ids and labels, or a Series with ids as its index"
-        raise ArgumentTypeError("labels", expected, type(labels).__name__)
-    found = labels_of_table(labels, ids)
-    values = found.values.astype(object)
-    values[~found.known] = None
-    return before, values, found.plan
+    # Labels by id: of files that were filled in, or of series whose index holds the ids.
+    values: npt.NDArray[Any] = np.full(len(ids), None, dtype=object)
+    plans: list[str] = []
+    for table in labels:
+        if isinstance(table, pd.Series):
+            table = pd.DataFrame({"id": table.index, "label": table.to_numpy()})
+        if not is_table(table):
+            expected = "a table of ids and labels, or a Series with ids as its index"
+            raise ArgumentTypeError("labels", expected, type(table).__name__)
+        found = labels_of_table(table, ids)
+        _check_no_contradiction(values, found, ids)
+        values[found.known] = found.values[found.known]
+        if found.plan is not None:
+            plans.append(found.plan)
+    if len(set(plans)) > 1:
+        got = f"{plans[0]!r} and {plans[1]!r}"
+        raise ArgumentValueError("labels", "of one plan", got, "Give the files of one plan.")
+    return before, values, plans[0] if plans else None
+
+
+def _check_no_contradiction(
+    values: npt.NDArray[Any], found: KnownLabels, ids: npt.NDArray[np.str_]
+) -> None:
+    """Raise a ValueError if a sample has one label in one table and another one in the next."""
+    twice = np.flatnonzero(found.known & ~is_missing(values))
+    one, other = as_strings(values[twice]), as_strings(found.values[twice])
+    differs = np.flatnonzero(one != other)
+    if len(differs):
+        place = differs[0]
+        got = f"{one[place]} and {other[place]} for {ids[twice[place]]}"
+        raise ArgumentValueError("labels", "one label for each sample", got)
 
 
 def audited_models(

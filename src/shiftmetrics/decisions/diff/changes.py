@@ -44,6 +44,7 @@ def prediction_diff(
             new=pair.new_outputs[rows],
             label=pair.labels[rows],
             effect=effect,
+            beside=pair.rows.columns_of(rows),
         )
         return PredictionDiff(n_changed=len(rows), fraction=fraction, rows=table)
     confidences = [pair.confidence(side, rows) for side in (pair.old, pair.new)]
@@ -63,6 +64,7 @@ def prediction_diff(
         new_confidence=confidences[1],
         label=np.where(known, names[pair.labels[rows]], ""),
         effect=effect,
+        beside=pair.rows.columns_of(rows),
     )
     return PredictionDiff(
         n_changed=len(rows),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy.typing as npt
@@ -55,6 +56,8 @@ class ChangedSamples(Record):
         The known label; empty, or NaN for outputs, where it is not known.
     effect : ndarray of shape (n_changed,)
         1 fixed, -1 broken, 0 neither, 2 not known.
+    beside : mapping of str to array
+        What the files say of these rows beside the predictions. It stands in no JSON, and is empty after reading one.
     """
 
     position: IntArray
@@ -65,6 +68,7 @@ class ChangedSamples(Record):
     new_confidence: FloatArray | None = None
     label: npt.NDArray[Any]
     effect: IntArray
+    beside: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -10,6 +10,7 @@ import numpy as np
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result, Status
 from shiftmetrics.decisions import verdicts
+from shiftmetrics.decisions.columns_of_rows import with_columns_of_rows
 from shiftmetrics.decisions.diff.part_words import (
     constant_sentence,
     evidence_sentences,
@@ -136,7 +137,8 @@ class DiffResult(LeadingVerdict, Drawn, DiffFigures, Result):
         """Return the changed rows as a pandas DataFrame, in the order in which to label them.
 
         Its column ``label`` is to be filled in; ``plan`` says what the order was made for, so that
-        the table can be given back as ``labels``.
+        the table can be given back as ``labels``. Columns of the rows that are no predictions, ids or labels follow,
+        as the files hold them; a result that was read from JSON has none.
         """
         import pandas as pd
 
@@ -156,4 +158,4 @@ class DiffResult(LeadingVerdict, Drawn, DiffFigures, Result):
         if self.plan is not None:
             frame["probability"] = self.plan.probability
             frame["plan"] = self.plan.text
-        return frame
+        return with_columns_of_rows(frame, rows.beside)

@@ -357,4 +357,5 @@ def _moving_rows(
         old=np.asarray(old)[changed],
         new=np.asarray(new)[changed],
         effect=moved[order],
+        beside=pair.rows.columns_of(changed),
     )

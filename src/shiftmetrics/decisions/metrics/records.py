@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy.typing as npt
@@ -26,6 +27,8 @@ class MovingRows(Record):
         label, or outputs.
     effect : ndarray of shape (n_changed,)
         By how much the row moves the difference: without it, the difference would be lower by about so much.
+    beside : mapping of str to array
+        What the files say of these rows beside the predictions. It stands in no JSON, and is empty after reading one.
     """
 
     position: IntArray
@@ -34,3 +37,4 @@ class MovingRows(Record):
     old: npt.NDArray[Any]
     new: npt.NDArray[Any]
     effect: FloatArray
+    beside: Mapping[str, Any] = field(default_factory=dict, repr=False)

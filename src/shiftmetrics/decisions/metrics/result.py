@@ -7,6 +7,7 @@ from typing import Any
 
 from shiftmetrics._core.result import Result, Status
 from shiftmetrics.decisions import verdicts
+from shiftmetrics.decisions.columns_of_rows import with_columns_of_rows
 from shiftmetrics.decisions.leading_verdict import LeadingVerdict
 from shiftmetrics.decisions.metrics.records import MovingRows
 from shiftmetrics.decisions.metrics.words import (
@@ -115,7 +116,10 @@ class MetricDiffResult(LeadingVerdict, Result):
         return metric_details(self)
 
     def to_frame(self) -> Any:
-        """Return the rows whose prediction changes as a pandas DataFrame, those that cost most first."""
+        """Return the rows whose prediction changes as a pandas DataFrame, those that cost most first.
+
+        Columns of the rows that are no predictions, ids or labels follow; a result read from JSON has none.
+        """
         import pandas as pd
 
         rows = self.rows
@@ -123,4 +127,4 @@ class MetricDiffResult(LeadingVerdict, Result):
         frame["old"] = rows.old
         frame["new"] = rows.new
         frame["effect"] = rows.effect
-        return frame
+        return with_columns_of_rows(frame, rows.beside)

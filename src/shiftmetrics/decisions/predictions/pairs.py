@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -37,6 +38,8 @@ class MatchedRows:
     reading : TableReading
         What the columns were taken for.
     warnings : tuple of str
+    beside : tuple of two mappings of str to Series
+        Columns of both files that are no prediction, id or label, with all their rows.
     """
 
     ids: npt.NDArray[Any] | StoredIds
@@ -48,6 +51,28 @@ class MatchedRows:
     group_name: str = "group"
     plan: str | None = None
     warnings: tuple[str, ...] = ()
+    beside: tuple[Mapping[str, Any], ...] = ({}, {})
+
+    def columns_of(self, rows: IntArray) -> dict[str, npt.NDArray[Any]]:
+        """Return what both files say beside the predictions of some matched rows, each column once.
+
+        Of two columns of one name that hold the same in these rows, one is returned; of others, both, as ``old_NAME``
+        and ``new_NAME``.
+        """
+        sides = []
+        for columns, own in zip(self.beside, (self.old_rows, self.new_rows), strict=True):
+            places = rows if isinstance(own, slice) else own[rows]
+            sides.append({name: column.iloc[places].array for name, column in columns.items()})
+        old, new = sides
+        found = {}
+        for name, cells in old.items():
+            if name in new and not cells.equals(new[name]):
+                found[f"old_{name}"] = cells
+                found[f"new_{name}"] = new[name]
+            else:
+                found[name] = cells
+        found.update({name: cells for name, cells in new.items() if name not in old})
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -192,6 +192,7 @@ def _matched(tables: PredictionTables, groups: Any) -> MatchedRows:
         plan=tables.plan,
         reading=reading,
         warnings=tuple(as_sentence(text) for text in tables.reading.warnings),
+        beside=tables.beside or ({}, {}),
     )
 
 
