@@ -47,7 +47,7 @@ def test_columns_without_a_role_and_groups_stand_beside():
     frame = pd.DataFrame({"id": np.arange(N) + 5, "prediction": ["a", "b"] * 6})
     frame = frame.assign(truth=["a", "b"] * 6, site=["x", "y", "z"] * 4, latency=np.arange(N) / 7)
     both = [cells(frame), cells(frame.drop(columns="latency"), "NEW", "new.csv")]
-    found = read_predictions(both, options=RoleOptions(group="site"))
+    found = read_predictions(both, options=RoleOptions(group="site", exclude=("latency",)))
     assert [list(columns) for columns in found.beside] == [["site", "latency"], ["site"]]
     assert found.beside[0]["site"].tolist() == frame["site"].tolist()
     assert np.allclose(found.beside[0]["latency"].astype(float), frame["latency"])
