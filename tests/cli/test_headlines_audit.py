@@ -179,12 +179,11 @@ def test_a_default_forest_judged_by_labels(run, place, samples, drawn):
         labels = current[["visit_id", "paid"]].rename(columns={"paid": "label"})
     else:
         options = ["--model", "forest.joblib", "--trust", "--label", "paid"]
-        audited(run, *options, "--plan", "50", "--rows", "rows.csv")
-        labels = pd.read_csv("rows.csv")
-        labels = labels[labels["mode"] == "plan"]
+        audited(run, *options, "--plan", "50", "--to-label", "plan.csv")
+        labels = pd.read_csv("plan.csv")
         truth = current.set_index("visit_id")["paid"]
         labels["label"] = truth.loc[labels["id"]].to_numpy()
-        labels = labels.drop(columns=["visit_id", "x", "city", "day"])
+        labels = labels.drop(columns=["x", "city", "day"])
     labels.to_csv("labels.csv", index=False)
     options = ["--model", "forest.joblib", "--trust", "--label", "paid", "--labels", "labels.csv"]
     (line, *_) = audited(run, *options)
