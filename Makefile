@@ -16,7 +16,7 @@ test test-all test-oldest test-oldest-extras: export PYTHONDONTWRITEBYTECODE =
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mutants test-all test-oldest test-oldest-extras lint format types audit-packages attack certificates docs bench papers changelog clean
+.PHONY: help demo test mutants test-all test-oldest test-oldest-extras lint format types pictures audit-packages attack certificates docs bench papers changelog clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -100,6 +100,10 @@ format: $(VENV)/.installed-lint ## let ruff rewrite the files
 
 types: $(VENV)/.installed-lint ## mypy, strict, on both sources
 	$(BIN)/mypy
+
+KINDS ?=
+pictures: $(VENV)/.installed-test ## pages of every kind of result and, with Chromium, pictures of them to look at; KINDS="audit diff" for some
+	PYTHONPATH=tests $(BIN)/python tests/report_pictures.py $(KINDS)
 
 audit-packages: $(BIN)/python ## known weaknesses of the pinned packages, by pip-audit; asks a network
 	$(INSTALL) pip-audit

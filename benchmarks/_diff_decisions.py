@@ -206,7 +206,7 @@ def judge(score: Score, low: float, high: float, truth: float) -> None:
         ends = sorted((sign * low, sign * high))
         verdict = verdict_on_difference(ALLOW, bound, Interval(low=ends[0], high=ends[1]))
         is_safe = sign * truth >= -ALLOW
-        score.decided += verdict != "CANNOT TELL YET"
+        score.decided += verdict != "CANNOT TELL"
         score.wrong += verdict == ("WORSE" if is_safe else "SAFE")
 
 

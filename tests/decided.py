@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from shiftmetrics import Result
 from shiftmetrics._core.result import Status
-from shiftmetrics.views.report.verdict import KeyFigure, Verdict, verdicts
+from shiftmetrics.views.report.answer import Answer, Tile, answers
 
 DONE = Status("done", "It is decided.")
 
@@ -20,13 +20,13 @@ class Decided(Result):
     status: Status = DONE
 
 
-@verdicts(Decided)
-def say(result: Decided) -> Verdict:
-    return Verdict(
+@answers(Decided)
+def say(result: Decided) -> Answer:
+    return Answer(
         word="SAFE" if result.value >= 0 else "WORSE",
         tone="good" if result.value >= 0 else "bad",
         sentence="new is <b>2 points</b> better.",
         steps=("Ship it.", "Look at cats."),
         findings=("Kappa 0.9.",),
-        figures=(KeyFigure(name="Fixed", value="52", meaning="of 97"),),
+        tiles=(Tile(name="Fixed", value="52", meaning="of 97"),),
     )

@@ -143,7 +143,7 @@ def test_run_prints_what_counting_gives(run, place, drawn):
     done = run("run", "config.toml")
     assert done.exit_code == 1, done.output
     assert f"{counts['fixed']} errors fixed, {counts['broken']} new" in done.stdout
-    (share,) = re.findall(r"([\d.]+) % of the predictions change", done.stdout)
+    (share,) = re.findall(r"([\d.]+) % of \d+ predictions changed", done.stdout)
     assert float(share) == pytest.approx(100 * counts["changed"] / N, rel=0.05)
     assert "Failed: 2 checks of 2 rules, 1 passed, 1 failed" in done.stdout
     assert judged(done.stdout, "changes.disagreement") == pytest.approx(

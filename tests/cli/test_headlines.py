@@ -169,10 +169,11 @@ def test_agreement_counts_and_agrees(run, place, drawn):
     write(place / "original.csv", old)
     arguments = ("agreement", "shifted.csv", "original.csv", "--id", "image_id", "--json", "a.json")
     done = run(*arguments)
-    headline = done.stdout.splitlines()[1]
+    brief, headline = done.stdout.splitlines()[1:3]
     answers = [[answer(row) for row in scores] for scores in (old, new)]
     share = np.mean([a != b for a, b in zip(*answers, strict=True)])
     printed = re.findall(r"([\d.]+) % of the predictions change", headline)[0]
+    assert brief.startswith(f"CHANGED  {printed} % of {N} predictions changed")
     assert float(printed) == pytest.approx(100 * share, rel=0.05)
     document = json.loads((place / "a.json").read_text())
     chance = sum(
@@ -278,7 +279,7 @@ def test_compare_ranks_by_what_labels_say(run, place, drawn):
         for name, scores in {"a": old, "b": new}.items()
     }
     best = max(right, key=right.get)
-    assert done.stdout.splitlines()[1].startswith(best)
+    assert done.stdout.splitlines()[1].startswith(f"CLEAR  {best} is the best")
     for name, accuracy in right.items():
         printed = re.findall(
             rf"^{name}\t.*accuracy ([\d.]+) %", done.stdout, flags=re.MULTILINE | re.IGNORECASE
@@ -297,7 +298,7 @@ def test_audit_tells_a_moved_column_from_the_same_source(run, place):
     moved["b"] += 1.0
     for name, table in {"reference": reference, "same": same, "moved": moved}.items():
         table.to_csv(f"{name}.csv", index=False)
-    assert run("audit", "reference.csv", "same.csv").stdout.startswith("NO CHANGE SHOWN")
+    assert run("audit", "reference.csv", "same.csv").stdout.startswith("NOTHING SHOWN")
     done = run("audit", "reference.csv", "moved.csv")
     assert done.stdout.startswith("CHANGED")
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("b: median")]

@@ -14,7 +14,7 @@ def test_good_and_bad_are_apart_and_not_knowing_is_neither() -> None:
     good = set(verdicts.GOOD)
     bad = set(verdicts.BAD)
     assert not good & bad
-    for unclear in (verdicts.CANNOT_TELL, verdicts.CANNOT_TELL_YET, verdicts.CHANGED):
+    for unclear in (verdicts.CANNOT_TELL, verdicts.CANNOT_TELL, verdicts.CHANGED):
         assert unclear not in good | bad
 
 
@@ -23,7 +23,7 @@ def test_exit_codes_of_gates() -> None:
         assert verdicts.gate_exit_code(verdict, None) == 0
     codes = {
         verdicts.SAFE: 0, verdicts.BETTER: 0, verdicts.SAME: 0, verdicts.WORSE: 1,
-        verdicts.CHANGED: 1, verdicts.CANNOT_TELL_YET: 3,
+        verdicts.CHANGED: 1, verdicts.CANNOT_TELL: 3,
     }  # fmt: skip
     for verdict, code in codes.items():
         assert verdicts.gate_exit_code(verdict, 0.0) == code

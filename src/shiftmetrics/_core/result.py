@@ -64,6 +64,28 @@ class Interval(Record):
     def __str__(self) -> str:
         return f"[{format_number(self.low)}, {format_number(self.high)}] ({100 * self.confidence_level:g} %)"
 
+    def to_text(self) -> str:
+        """Return the interval to paste into a text.
+
+        Examples
+        --------
+        >>> Interval(low=-25.2, high=-12.3).to_text()
+        '-25.2 to -12.3 (95 %)'
+        """
+        ends = f"{format_number(self.low)} to {format_number(self.high)}"
+        return f"{ends} ({100 * self.confidence_level:g} %)"
+
+    def to_latex(self) -> str:
+        r"""Return the interval to paste into a paper.
+
+        Examples
+        --------
+        >>> print(Interval(low=-25.2, high=float("inf")).to_latex())
+        $[-25.2, \infty]$ (95\,\%)
+        """
+        low, high = (format_number(end).replace("inf", r"\infty") for end in (self.low, self.high))
+        return rf"$[{low}, {high}]$ ({100 * self.confidence_level:g}\,\%)"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Result(Record):

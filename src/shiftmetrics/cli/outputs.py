@@ -20,7 +20,7 @@ from shiftmetrics.cli.inputs.sources import DATA_SUFFIXES, Source
 from shiftmetrics.views import Context
 
 if TYPE_CHECKING:
-    from shiftmetrics.views.report import Verdict
+    from shiftmetrics.views.report import Answer
 
 KINDS = {
     "--json": "json",
@@ -143,9 +143,7 @@ class Job:
     def _write(self, answer: CommandAnswer) -> None:
         from shiftmetrics.views import write_report
 
-        context = replace(
-            answer.context, command=command_line(), files=files_by_argument(self.inputs)
-        )
+        context = replace(answer.context, command=command_line(), files=self._files())
         if self.report is not None:
             write_report(answer.results, self.report, title=answer.title, context=context)
         if self.json is not None and not is_stdout(self.json):
@@ -157,7 +155,10 @@ class Job:
         from shiftmetrics.views.report import render_markdown
 
         notes = [*answer.above, *roles_in_words(self.inputs), *answer.notes]
-        return render_markdown(answer.results, title=answer.title, notes=notes)
+        return render_markdown(answer.results, title=answer.title, notes=notes, files=self._files())
+
+    def _files(self) -> dict[str, str]:
+        return files_by_argument(self.inputs)
 
     def _print(self, answer: CommandAnswer) -> None:
         if self.json is not None and is_stdout(self.json):
@@ -168,7 +169,7 @@ class Job:
             for sentence in answer.above:
                 say(sentence)
             notes = [*roles_in_words(self.inputs), *answer.notes]
-            show(answer.results, notes, verbose=self.verbose)
+            show(answer.results, notes, files=self._files(), verbose=self.verbose)
             files = {"JSON": self.json, "Report": self.report, "Markdown": self.markdown}
             say_files({**answer.written, **files})
         sys.stdout.flush()
@@ -301,31 +302,31 @@ def say_files(written: Mapping[str, Path | None]) -> None:
 
 
 def show(
-    results: Mapping[str, Result], notes: Sequence[str] = (), *, verbose: bool = False
+    results: Mapping[str, Result],
+    notes: Sequence[str] = (),
+    *,
+    files: Mapping[str, str] | None = None,
+    verbose: bool = False,
 ) -> None:
-    """Print each result: its sentence, a table of figures, then its notes and warnings.
+    """Print the answer of each result with the files that were given, then the notes.
 
-    ``verbose`` adds the figures behind the answer.
+    ``verbose`` adds the numbers of the first screen and the figures behind the answer.
     """
-    from shiftmetrics.views.report import facts_of, verdict_of
+    from shiftmetrics.views.report import answer_of, facts_of
 
     console = new_console()
     for name, result in results.items():
-        verdict = verdict_of(result)
-        if verdict is not None:
-            show_verdict(verdict, result, console)
-        else:
-            if len(results) > 1:
-                console.line((name, "bold"))
-            show_above(result, console)
-            console.line((result.headline(), ""))
-        facts = [fact for fact in facts_of(result) if verbose or fact.is_answer]
-        lines = [(fact.name, fact.value, fact.meaning) for fact in facts if not fact.said]
+        if len(results) > 1:
+            console.line((name, "bold"))
+        answer = answer_of(result).named(files or {})
+        show_answer(answer, console)
+        lines = []
+        if verbose:
+            lines = [(tile.name, tile.value, tile.meaning) for tile in answer.tiles]
+        for fact in facts_of(result):
+            if (verbose or fact.is_answer) and not fact.said:
+                lines.append((fact.name, fact.value, fact.meaning))
         console.table(("", "value", "meaning"), lines)
-        if verdict is None:
-            for sentence in result.notes():
-                warns = sentence.startswith(("Warning", "Status"))
-                console.line((sentence, "yellow" if warns else ""))
         for sentence in result.details() if verbose else ():
             if not sentence.startswith("Interval:"):  # the table has it
                 console.line((sentence, "dim"))
@@ -334,22 +335,18 @@ def show(
         console.line((f"Note: {note}", "dim"))
 
 
-def show_above(result: Result, console: Console) -> None:
-    """Print what stands above an answer, such as that the reference is the later one of both samples."""
-    for warning in getattr(result, "above", ()):
+STYLES = {"good": "bold green", "bad": "bold red", "open": "bold yellow", "plain": "bold blue"}
+"""Colours of words by the tone of the answer."""
+
+
+def show_answer(answer: Answer, console: Console) -> None:
+    """Print an answer: the word in its colour with one sentence, what was found, and what to do now."""
+    for warning in answer.above:
         console.line((f"Warning: {warning}", "yellow"))
-
-
-def show_verdict(verdict: Verdict, result: Result, console: Console) -> None:
-    """Print a decision: the verdict in its colour with one sentence, what was found, and what to do now."""
-    style = {"good": "bold green", "bad": "bold red", "open": "bold yellow"}[verdict.tone]
-    show_above(result, console)
-    console.line((verdict.word, style), (f"  {verdict.sentence}", ""))
-    for sentence in verdict.findings:
+    console.line((answer.word, STYLES[answer.tone]), (f"  {answer.sentence}", ""))
+    for sentence in answer.findings:
         console.line((sentence, "dim"))
-    for step in verdict.steps:
+    for step in answer.steps:
         console.line((step, "bold"))
-    for warning in result.warnings:
-        # A doubt that decides stands in the sentence above.
-        if warning[1:].rstrip(".") not in verdict.sentence:
-            console.line((f"Warning: {warning}", "yellow"))
+    for warning in answer.warnings:
+        console.line((f"Warning: {warning}", "yellow"))

@@ -8,6 +8,7 @@ import os
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -144,7 +145,11 @@ class RulesResult(Record):
             write_without_arrays(path, text + "\n")
         return text
 
-    def to_junit(self, path: str | os.PathLike[str]) -> None:
+    def to_junit(
+        self,
+        path: str | os.PathLike[str],
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
         """Write the outcomes as JUnit XML, which continuous integration shows: one test case for each.
 
         A rule that does not hold is a failure, one that could not be checked an error, and a warning a test that
@@ -154,6 +159,8 @@ class RulesResult(Record):
         ----------
         path : path
             The XML file. It appears complete or not at all.
+        properties : mapping of str to str, optional
+            What stands beside the cases, such as the answer of each result.
 
         Raises
         ------
@@ -182,6 +189,10 @@ class RulesResult(Record):
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S")
         about = {"skipped": "0", "timestamp": now, "hostname": "localhost"}
         suite = ET.SubElement(root, "testsuite", {**counts, **about})
+        if properties:
+            beside = ET.SubElement(suite, "properties")
+            for name, value in properties.items():
+                ET.SubElement(beside, "property", name=_clean(name), value=_clean(value))
         for outcome in self.outcomes:
             _add_case(suite, outcome)
         ET.indent(root)

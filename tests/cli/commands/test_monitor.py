@@ -27,7 +27,7 @@ def test_batches_are_watched_and_the_state_is_kept(run, clinic, passport, tmp_pa
             break
     assert codes == [0] * (len(codes) - 1) + [1]
     assert 4 <= len(codes) <= 15
-    assert result.stdout.startswith("ERRORS HAVE RISEN")
+    assert result.stdout.startswith("MORE ERRORS")
     state = json.loads(passport.with_suffix(".state.json").read_text())
     assert state["n_batches"] == len(codes)
     suite = ET.parse(tmp_path / "m.xml").getroot()

@@ -46,7 +46,7 @@ def test_one_page_of_a_folder(run, results, folder):
         'id="novelty"',
     ):
         assert shown in page, shown
-    for line in ("noise: ", "patients: ", "points: New", "Report: page.html"):
+    for line in ("noise: ", "patients: ", "points: NEW  About ", "Report: page.html"):
         assert line in done.stdout
 
 

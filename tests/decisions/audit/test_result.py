@@ -110,7 +110,8 @@ def told(result, *, p_value, verdict=verdicts.CHANGED, **changes):
 def test_each_claim_has_the_p_value_of_its_own(gated):
     # All evidence together is overwhelming; what is claimed is shown less well.
     modes = told(gated, p_value=1e-30, novelty_p_value=0.02)
-    assert "(p = 0.02)" in modes.sentence
+    assert "nothing new: p = .02;" in modes.evidence()
+    assert "p " not in modes.sentence
     gone = told(
         gated,
         p_value=1e-30,
@@ -120,11 +121,12 @@ def test_each_claim_has_the_p_value_of_its_own(gated):
         missing=gated.changes.new,
     )
     assert gone.sentence.startswith("A mode of the reference is missing")
-    assert "(p = 0.03)" in gone.sentence
+    assert "nothing missing: p = .03;" in gone.evidence()
     unnamed = told(
         gated, p_value=0.004, novelty_p_value=0.9, missing_p_value=0.004, new=(), columns=()
     )
-    assert "Something of the reference is missing (p = 0.004)" in unnamed.sentence
+    assert "Something of the reference is missing;" in unnamed.sentence
+    assert unnamed.evidence().endswith("nothing missing: p = .004.")
     column = ColumnChange(
         column="x", effect=0.3, p_value=0.002, missing=(0.0, 0.0), text="median 3, was 1"
     )
@@ -137,16 +139,17 @@ def test_each_claim_has_the_p_value_of_its_own(gated):
         new=(),
         columns=(column, other),
     )
-    assert columns.sentence == "2 columns of 2 changed, most of all x: median 3, was 1 (p = 0.01)."
+    assert columns.sentence == "2 columns of 2 changed, most of all x: median 3, was 1."
     replaced = told(gated, p_value=0.0, columns=(replace(column, effect=1.0),))
-    assert "x (p = 0.01)" in replaced.sentence
+    assert replaced.evidence().endswith("no column changed: p = .01.")
+    assert replaced.evidence() in replaced.notes()
 
 
 def test_a_change_without_a_name_must_be_shown_at_one_per_cent(gated):
     perhaps = told(
         gated, p_value=0.02, verdict=verdicts.PERHAPS, novelty_p_value=0.02, new=(), columns=()
     )
-    assert perhaps.headline().startswith("PERHAPS  Something is new (p = 0.02)")
+    assert perhaps.headline().startswith("PERHAPS  Something is new;")
     assert not perhaps.changes.has_name
     assert any("audit again" in step for step in perhaps.next_steps)
     assert gated.changes.has_name

@@ -26,7 +26,7 @@ def test_a_bound_within_what_is_allowed_is_safe_without_a_label() -> None:
     rate = CHANGED.mean()
     assert diff_models(OLD, NEW, allow=float(rate), rng=0).verdict == "SAFE"
     result = diff_models(OLD, NEW, allow=float(rate) - 1e-6, rng=0)
-    assert result.verdict == "CANNOT TELL YET"
+    assert result.verdict == "CANNOT TELL"
     assert result.exit_code == 3
 
 
@@ -67,7 +67,7 @@ def test_verdict_test_and_interval_never_contradict(fixed: int, broken: int) -> 
     if p_value < 0.05:
         assert result.verdict == ("BETTER" if fixed > broken else "WORSE")
     else:
-        assert result.verdict in ("CANNOT TELL YET", "SAME")
+        assert result.verdict in ("CANNOT TELL", "SAME")
     assert result.value == pytest.approx((fixed - broken) / 2000)
 
 
@@ -89,8 +89,8 @@ def test_the_published_example() -> None:
     assert result.interval is not None
     assert result.interval.low == pytest.approx(0.0, abs=1e-4)
     assert result.interval.low < 0.0
-    assert diff_models(old, new, labels=labels).verdict == "CANNOT TELL YET"
-    assert diff_models(new, old, labels=labels, allow=0.01).verdict == "CANNOT TELL YET"
+    assert diff_models(old, new, labels=labels).verdict == "CANNOT TELL"
+    assert diff_models(new, old, labels=labels, allow=0.01).verdict == "CANNOT TELL"
 
 
 def test_labels_of_a_plan_give_the_exact_interval() -> None:

@@ -50,7 +50,7 @@ def test_headlines_are_what_counting_says(networks: Named, pair: tuple[str, str]
     # Without labels.
     blind = diff_models(old, new, rng=0)
     said = re.match(
-        r"CANNOT TELL YET  ([\d,]+) of 10,000 .*changes by at most ([\d.]+) points",
+        r"CANNOT TELL  ([\d,]+) of 10,000 .*changes by at most ([\d.]+) points",
         blind.headline(),
     )
     assert said is not None
@@ -68,7 +68,7 @@ def test_headlines_are_what_counting_says(networks: Named, pair: tuple[str, str]
         assert result.interval is not None
         if allow is None:
             decided = "BETTER" if fixed > broken else "WORSE"
-            assert result.verdict == (decided if p_value < 0.05 else "CANNOT TELL YET")
+            assert result.verdict == (decided if p_value < 0.05 else "CANNOT TELL")
         elif result.verdict == "SAFE":
             assert (fixed - broken) / 10_000 > -allow
         elif result.verdict == "WORSE":

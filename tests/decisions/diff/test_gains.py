@@ -32,7 +32,7 @@ def test_the_bound_is_the_fraction_of_changed_answers() -> None:
     assert result.interval is None
     assert result.labelled is None
     assert str(result.status) == "unlabelled"
-    assert result.verdict == "CANNOT TELL YET"
+    assert result.verdict == "CANNOT TELL"
     assert result.exit_code == 0
     assert numbers(result.headline())[:2] == [CHANGED.sum(), 400]
 

@@ -67,13 +67,13 @@ def test_verdict_sentence_and_exit_code_are_those_computed_by_hand(name, allow):
     d, low, high = by_hand(F1[name], y, old, new)
     assert result.value == pytest.approx(d)
     assert (result.interval.low, result.interval.high) == pytest.approx((low, high))
-    expected = "CANNOT TELL YET"
+    expected = "CANNOT TELL"
     if low > -allow:
         expected = "SAFE"
     elif high < -allow:
         expected = "WORSE"
     assert result.verdict == expected
-    assert result.exit_code == {"SAFE": 0, "WORSE": 1, "CANNOT TELL YET": 3}[expected]
+    assert result.exit_code == {"SAFE": 0, "WORSE": 1, "CANNOT TELL": 3}[expected]
     points = f"{abs(100 * d):.1f}"
     assert result.headline().startswith(f"{expected}  {name} of 1 is {points}")
     assert f"{100 * F1[name](y, old):.3g} % to {100 * F1[name](y, new):.3g} %" in result.headline()
@@ -95,10 +95,10 @@ def test_a_clear_loss_is_worse_and_a_clear_gain_safe():
 def test_equal_answers_are_never_known_exactly(name):
     y, old, _ = sample(n=200)
     result = diff_metric(old, old, name, labels=y, allow=0.001)
-    assert result.verdict == "CANNOT TELL YET"
+    assert result.verdict == "CANNOT TELL"
     assert result.interval.low < -0.01
     # Without an error too.
-    assert diff_metric(y, y, name, labels=y, allow=0.001).verdict == "CANNOT TELL YET"
+    assert diff_metric(y, y, name, labels=y, allow=0.001).verdict == "CANNOT TELL"
 
 
 def test_equal_perfect_probabilities_are_never_safe_within_nothing():
@@ -107,14 +107,14 @@ def test_equal_perfect_probabilities_are_never_safe_within_nothing():
     frame = pd.DataFrame({"id": np.arange(200), "p": scores, "y": y})
     for name in ("roc_auc", "average_precision", "neg_log_loss", "neg_brier_score"):
         result = diff_metric(frame, frame.copy(), name, labels="y", allow=0.001)
-        assert result.verdict == "CANNOT TELL YET"
+        assert result.verdict == "CANNOT TELL"
         assert result.exit_code == 3
 
 
 def test_few_rows_of_a_class_are_too_few():
     y = np.array([1] * 9 + [0] * 500)
     result = diff_metric(y, y, "recall", labels=y, allow=0.9)
-    assert result.verdict == "CANNOT TELL YET"
+    assert result.verdict == "CANNOT TELL"
     assert result.status.code == "too_few"
     assert result.interval is None
     assert "9 rows of the smallest class" in result.headline()

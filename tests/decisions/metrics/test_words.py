@@ -47,9 +47,9 @@ def test_next_steps_follow_the_verdict(answers):
     assert metric_steps(with_interval(0.0, 0.1, "SAFE", 0.05)) == ["Ship it."]
     assert "Keep" in metric_steps(with_interval(-0.2, -0.1, "WORSE", -0.15))[0]
     # Half the width .1 must become .02: 25 times as many rows.
-    step = metric_steps(with_interval(-0.09, 0.11, "CANNOT TELL YET", 0.01))[0]
+    step = metric_steps(with_interval(-0.09, 0.11, "CANNOT TELL", 0.01))[0]
     assert "5,000 rows" in step
-    assert "too close" in metric_steps(with_interval(-0.1, 0.1, "CANNOT TELL YET", -0.01))[0]
+    assert "too close" in metric_steps(with_interval(-0.1, 0.1, "CANNOT TELL", -0.01))[0]
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e4, 1e6])

@@ -38,7 +38,7 @@ def test_a_result_holds_every_batch_as_it_was_counted(passport, tmp_path):
     assert [batch.acknowledged for batch in batches] == [*[()] * 14, ("new station",)]
     assert {batch.n_samples for batch in batches} == {40}
     assert results[-1].exit_code == 0
-    assert "THE SAMPLES HAVE CHANGED" in {batch.verdict for batch in batches}
+    assert "CHANGED" in {batch.verdict for batch in batches}
 
 
 def test_batches_that_are_not_on_the_way_to_the_state_are_left_out(passport, tmp_path):

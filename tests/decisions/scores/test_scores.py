@@ -39,7 +39,7 @@ def by_hand(old, new, allow):
         return "SAFE", 0, interval
     if interval.high < -allow:
         return "WORSE", 1, interval
-    return "CANNOT TELL YET", 3, interval
+    return "CANNOT TELL", 3, interval
 
 
 @pytest.mark.parametrize("grades", [(0.0, 1.0), (0.0, 0.5, 1.0)])
@@ -96,7 +96,7 @@ def test_a_verdict_holds_whatever_failed_samples_would_have_scored():
     new[:30] = np.nan
     result = diff_scores(table(old), table(new), allow=0.05)
     # with all of them wrong the new model is 7.5 points worse
-    assert result.verdict == "CANNOT TELL YET"
+    assert result.verdict == "CANNOT TELL"
     assert result.exit_code == 3
     assert "30 failed samples left out" in result.sentence
     assert "failed samples decide" in " ".join(result.next_steps)
@@ -163,7 +163,7 @@ def test_these_answers_alone_are_known_exactly():
     assert diff_scores(table(old), table(new), allow=0.03, population="these").verdict == "WORSE"
     new[2] = np.nan
     result = diff_scores(table(old), table(new), allow=0.04, population="these")
-    assert result.verdict == "CANNOT TELL YET"
+    assert result.verdict == "CANNOT TELL"
 
 
 def test_less_is_better_of_costs():
@@ -210,7 +210,7 @@ def test_how_many_questions_decide_is_true_for_equal_models():
     new[:5] = 0.0
     new[195:] = 1.0
     result = diff_scores(table(old), table(new), allow=0.02)
-    assert result.verdict == "CANNOT TELL YET"
+    assert result.verdict == "CANNOT TELL"
     n = result.counts.decide
     assert n == pytest.approx((1.96 / 0.02) ** 2 * 0.05, rel=0.1)
     half = round(0.025 * n)

@@ -43,6 +43,18 @@ def test_the_histogram_of_agreement_counts_every_pair():
     assert axes.lines[0].get_xdata()[0] == AGREEMENT.value
 
 
+def test_changed_predictions_are_counted_by_class_before_and_after():
+    after = SCORES + 2.0 * np.random.default_rng(5).normal(size=SCORES.shape)
+    result = posterior_agreement(after, SCORES)
+    axes = plot(result, kind="classes", scores=after, reference_scores=SCORES)
+    pairs = list(zip(SCORES.argmax(axis=1).tolist(), after.argmax(axis=1).tolist(), strict=True))
+    classes = [int(label.get_text()) for label in axes.get_yticklabels()]
+    left = [sum(a == k != b for a, b in pairs) for k in classes]
+    joined = [sum(b == k != a for a, b in pairs) for k in classes]
+    assert sum(left) > 0
+    assert [patch.get_width() for patch in axes.patches] == [*left, *joined]
+
+
 def test_the_curve_marks_the_maximum_below_its_bound():
     axes = plot(AGREEMENT, kind="beta")
     best = axes.lines[1]

@@ -38,7 +38,7 @@ def test_models_stand_in_their_order_with_their_ranks():
     ax = plot(comparison)
     assert ax.get_xlabel() == "agreement over its ceiling"
     assert [label.get_text() for label in ax.get_yticklabels()] == ["calm", "upset", "constant"]
-    assert [text.get_text() for text in ax.texts] == ["1", "2", "3", "rank"]
+    assert [text.get_text() for text in ax.texts] == ["rank 1", "rank 2", "rank 3"]
     bars, dots = ax.lines[::2], ax.lines[1::2]
     assert [dot.get_xdata()[0] for dot in dots] == [model.value for model in comparison.models]
     assert list(bars[1].get_xdata()) == [

@@ -137,3 +137,25 @@ def test_infinite_points_are_left_out():
         for line in axes.lines:
             assert not np.isinf(line.get_ydata()).any()
         assert np.isfinite(axes.get_ylim()).all()
+
+
+def test_errors_rise_with_the_size_of_the_change_up_to_the_threshold():
+    rng = np.random.default_rng(1)
+    distances = np.maximum(rng.normal(0.6, 0.5, 60), 0.0)
+    result = stability_criterion(ZeroOneLoss(distances), 0.4)
+    axes = plot(result, kind="errors")
+    sizes, risks = axes.lines[0].get_data()
+    plan = result.plan
+    for size, risk in zip(sizes, risks, strict=True):
+        # counted: samples that are wrong now, and those that a change of this size reaches
+        counted = sum(
+            weight
+            for weight, distance, moved in zip(plan.weights, distances, plan.distances, strict=True)
+            if distance == 0.0 or 0.0 < moved <= size
+        )
+        assert risk == pytest.approx(counted / sum(plan.weights), abs=1e-6)
+    assert axes.lines[1].get_data() == ([0.0], [result.base_risk])
+    assert axes.lines[2].get_ydata()[0] == plan.risk
+    # what has no errors to count is drawn by its weights
+    with pytest.raises(ValueError, match="rows"):
+        plot(result.without_rows(), kind="errors")

@@ -8,7 +8,7 @@ import pytest
 
 from shiftmetrics.decisions import audit_samples
 from shiftmetrics.views.report import render_report
-from shiftmetrics.views.report.audit import audit_verdict
+from shiftmetrics.views.report.audit import audit_answer
 
 
 def table(seed, n=160):
@@ -31,7 +31,7 @@ def lines(page, caption):
 
 
 def test_key_figures_are_those_of_the_result(audited):
-    figures = {figure.name: figure.value for figure in audit_verdict(audited).figures}
+    figures = {figure.name: figure.value for figure in audit_answer(audited).tiles}
     assert figures["Modes"] == str(len(audited.changes.new))
     assert figures["Columns changed"] == str(audited.changes.n_changed)
     assert figures["New"].split()[0] == f"{100 * audited.new_fraction:.2g}"

@@ -10,7 +10,7 @@ from shiftmetrics import Resampling
 from shiftmetrics.comparison import compare_agreement
 from shiftmetrics.comparison.result import AGREES_MOST, SEPARATED
 from shiftmetrics.views.report import facts_of, render_report
-from shiftmetrics.views.report.verdict import answer_of
+from shiftmetrics.views.report.answer import answer_of
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 from shiftmetrics import diff_models
 from shiftmetrics.views.report import render_report
-from shiftmetrics.views.report.diff import diff_facts, diff_verdict
+from shiftmetrics.views.report.diff import diff_answer, diff_facts
 from two_predictions import CHANGED, GAINS, LABELS, NEW, OLD, prices
 
 
@@ -21,7 +21,7 @@ def lines(page, caption):
 
 
 def test_key_figures_are_counts(labelled):
-    figures = {figure.name: figure for figure in diff_verdict(labelled).figures}
+    figures = {figure.name: figure for figure in diff_answer(labelled).tiles}
     assert figures["Changed"].value == str(CHANGED.sum())
     assert figures["Fixed"].value == str((GAINS == 1).sum())
     assert figures["Broken"].value == str((GAINS == -1).sum())
@@ -32,8 +32,8 @@ def test_key_figures_are_counts(labelled):
 
 
 def test_without_labels_the_difference_is_not_known():
-    verdict = diff_verdict(diff_models(OLD, NEW, rng=0))
-    figures = {figure.name: figure for figure in verdict.figures}
+    verdict = diff_answer(diff_models(OLD, NEW, rng=0))
+    figures = {figure.name: figure for figure in verdict.tiles}
     assert figures["Difference"].value == "not known"
     assert figures["Difference"].meaning.startswith("for certain: ")
     assert "Fixed" not in figures

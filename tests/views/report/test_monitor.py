@@ -9,7 +9,7 @@ from shiftmetrics.decisions.monitor.monitor import monitor_batch
 from shiftmetrics.decisions.monitor.profile import make_passport
 from shiftmetrics.decisions.monitor.state_file import StateFile
 from shiftmetrics.views.report import render_report
-from shiftmetrics.views.report.monitor import monitor_verdict
+from shiftmetrics.views.report.monitor import monitor_answer
 
 
 def table(seed, n=160, moved=0.0):
@@ -29,7 +29,7 @@ def lines(page, caption):
 def test_a_monitor_lists_its_alarms():
     passport = make_passport(table(0), model="guess", label="paid")
     result = monitor_batch(passport, table(2))
-    figures = {figure.name: figure for figure in monitor_verdict(result).figures}
+    figures = {figure.name: figure for figure in monitor_answer(result).tiles}
     assert figures["Batches"].value == "1"
     assert figures["Batches"].meaning == "160 samples"
     found = lines(render_report(result), "Alarms")
@@ -61,5 +61,5 @@ def test_a_page_lists_every_batch_and_the_columns_that_moved(tmp_path):
     last = pd.concat(given[-int(moved[1]) :])
     assert moved[2] == f"{(last['x'] > edge).sum()} of {len(last)}"
     assert moved[3] == f"{(reference['x'] > edge).sum()} of 400"
-    figure = {each.name: each.value for each in monitor_verdict(result).figures}[moved[0]]
+    figure = {each.name: each.value for each in monitor_answer(result).tiles}[moved[0]]
     assert float(figure.split()[0]) == round(100 * (last["x"] > edge).mean())

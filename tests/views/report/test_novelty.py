@@ -10,7 +10,7 @@ from pages import Page
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.novelty.result_parts import NoveltyChanges
 from shiftmetrics.views.report import Context, Rows, render_report
-from shiftmetrics.views.report.verdict import answer_of
+from shiftmetrics.views.report.answer import answer_of
 
 
 def test_nothing_new():

@@ -8,7 +8,7 @@ import pytest
 
 from shiftmetrics.decisions import diff_scores
 from shiftmetrics.views.report import render_report
-from shiftmetrics.views.report.scores import score_verdict
+from shiftmetrics.views.report.scores import answer_of_scores
 
 N = 300
 OLD = np.tile([0.0, 0.5, 1.0], 100)
@@ -31,19 +31,19 @@ def lines(page, caption):
 
 
 def test_key_figures_are_counts(result):
-    figures = {figure.name: figure for figure in score_verdict(result).figures}
+    figures = {figure.name: figure for figure in answer_of_scores(result).tiles}
     assert float(figures["Old"].value.split()[0]) == pytest.approx(100 * OLD.mean(), abs=0.06)
     assert float(figures["New"].value.split()[0]) == pytest.approx(100 * NEW.mean(), abs=0.06)
     points = float(figures["Difference"].value.split()[0])
     assert points == pytest.approx(100 * (NEW - OLD).mean(), abs=0.06)
-    assert figures["Changed"].value == figures["Worse"].value == str((NEW < OLD).sum())
-    assert figures["Better"].value == "0"
+    assert figures["Changed"].value == str((NEW < OLD).sum())
+    assert figures["Better, worse"].value == f"0, {(NEW < OLD).sum()}"
     assert "Failed samples" not in figures
 
 
 def test_failed_samples_are_a_figure():
     old = table(OLD).assign(score=np.where(np.arange(N) < 5, np.nan, OLD))
-    figures = {part.name: part for part in score_verdict(diff_scores(old, table(NEW))).figures}
+    figures = {part.name: part for part in answer_of_scores(diff_scores(old, table(NEW))).tiles}
     assert (figures["Failed samples"].value, figures["Failed samples"].meaning) == (
         "5",
         "5 old, 0 new",
@@ -52,8 +52,8 @@ def test_failed_samples_are_a_figure():
 
 def test_right_and_wrong_is_fixed_and_broken():
     result = diff_scores(table(np.round(OLD)), table(np.round(NEW)))
-    names = [figure.name for figure in score_verdict(result).figures]
-    assert names[-2:] == ["Fixed", "Broken"]
+    names = [figure.name for figure in answer_of_scores(result).tiles]
+    assert names[-1] == "Fixed, broken"
     # all changes have one size
     assert "Questions on the left of zero fell" not in render_report(result)
 

@@ -21,6 +21,7 @@ from shiftmetrics.cli.outputs import (
 from shiftmetrics.cli.signature import command
 from shiftmetrics.rules import RulesResult, check_results, read_rules
 from shiftmetrics.views import Context, write_report
+from shiftmetrics.views.report import properties_of
 
 STYLES = {"passed": "green", "failed": "bold red", "warned": "yellow", "error": "bold red"}
 
@@ -70,7 +71,7 @@ def check(
     # Files get their names at the end: where one cannot be written, or the output, all are as before.
     with all_or_nothing():
         if junit is not None:
-            checked.to_junit(junit)
+            checked.to_junit(junit, properties_of(read.results))
         if json is not None and not is_stdout(json):
             checked.to_json(json)
         if report is not None:

@@ -17,6 +17,7 @@ from shiftmetrics.decisions.monitor.state_file import StateFile
 from shiftmetrics.rules import Rule, RulesResult
 from shiftmetrics.rules.outcomes import Ended, Outcome
 from shiftmetrics.views import Context
+from shiftmetrics.views.report import properties_of
 
 
 def default_state(passport: str) -> Path:
@@ -94,7 +95,7 @@ def monitor(
         # Between reading the state and replacing it no other monitor may count.
         result = call(_moved_on, file, known, counts, acknowledge)
         if junit is not None:
-            _as_outcomes(result).to_junit(junit)
+            _as_outcomes(result).to_junit(junit, properties_of({result.title: result}))
         return CommandAnswer(
             results={result.title: result},
             title=f"Monitor of {passport}",

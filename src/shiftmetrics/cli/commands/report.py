@@ -12,6 +12,7 @@ from shiftmetrics.cli.options import TITLE
 from shiftmetrics.cli.outputs import check_outputs
 from shiftmetrics.cli.signature import command
 from shiftmetrics.views import Context, write_report
+from shiftmetrics.views.report import answer_of
 
 
 @command
@@ -56,10 +57,10 @@ def report(
 def _say(read: ResultFiles, page: Path) -> None:
     """Print what was found, and where the page is."""
     for name, result in read.results.items():
-        *warnings, headline = result.lead()
-        for warning in warnings:
-            say(warning)
-        say(f"{name}: {headline}")
+        answer = answer_of(result)
+        for warning in answer.above:
+            say(f"Warning: {warning}")
+        say(f"{name}: {answer.line}")
     for note in read.notes:
         say(f"Note: {note}")
     say(f"Report: {page}")

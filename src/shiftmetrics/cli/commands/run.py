@@ -24,6 +24,7 @@ from shiftmetrics.cli.outputs import CommandAnswer, check_outputs, command_line
 from shiftmetrics.cli.signature import command
 from shiftmetrics.rules import check_results
 from shiftmetrics.views import Context, Rows, write_report
+from shiftmetrics.views.report import answer_of, properties_of
 
 REPORT, JUNIT = "report.html", "junit.xml"
 
@@ -200,8 +201,10 @@ class Session:
                 self.say(f"      failed: {self.failures[part.name]}")
                 continue
             for result in answer.results.values():
-                for line in result.lead():
-                    self.say(f"      {line}")
+                said = answer_of(result)
+                for warning in said.above:
+                    self.say(f"      Warning: {warning}")
+                self.say(f"      {said.line}")
             for note in dict.fromkeys(answer.notes):
                 self.say(f"      Note: {note}")
             self.say(f"      {time.perf_counter() - started:.1f} s")
@@ -221,7 +224,7 @@ class Session:
             # rules see what was measured; what failed is missing, which is an error of the rule
             if self.plan.rules:
                 checked = check_results(results, self.plan.rules)
-                checked.to_junit(self.folder / JUNIT)
+                checked.to_junit(self.folder / JUNIT, properties_of(results))
                 exit_code = checked.exit_code
                 for outcome in checked.errors:
                     self.failures[f"rule {outcome.rule.name!r}"] = outcome.text

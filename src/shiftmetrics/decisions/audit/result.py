@@ -51,7 +51,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
     value : float
         Lower limit of the fraction of the current sample that is new; 0 where nothing is shown to be.
     verdict : str
-        "WORSE" where labels show that the model is worse; else "CHANGED" or "NO CHANGE SHOWN"; "PERHAPS" where a
+        "WORSE" where labels show that the model is worse; else "CHANGED" or "NOTHING SHOWN"; "PERHAPS" where a
         change is shown at 5 % but not at 1 %, and no mode and no column tells what it is; "CANNOT TELL" where every
         row of a sample stands several times, or rows depend on each other and the evidence is not overwhelming.
     new_fraction : float
@@ -95,8 +95,9 @@ class AuditResult(LeadingVerdict, Drawn, Result):
 
     @property
     def above(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Warnings that stand above the verdict: the reference is later than the current sample."""
-        return self.changes.order_of_dates
+        """Warnings that stand above the verdict: the reference is the later sample, or rows void every p-value."""
+        void = self.warnings[:1] if self.verdict == verdicts.CANNOT_TELL else ()
+        return (*self.changes.order_of_dates, *void)
 
     @property
     def sentence(self) -> str:
@@ -104,7 +105,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         if self.labelled is not None and self.labelled.is_worse:
             return self.labelled.sentence()
         if self.verdict == verdicts.CANNOT_TELL:
-            return self.warnings[0]
+            return "Rows are copies or depend on each other, so that nothing can be shown."
         if self.changes.replaced:
             return self._replaced_sentence()
         return self._changes_sentence()
@@ -117,29 +118,17 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         every = min(change.effect for change in self.changes.replaced) > 1.0 - 1e-9
         where = "in every sample" if every else "in nearly every sample"
         which = f"{_columns(len(names))} {verb} other values {where}"
-        return f"{which}: {_named(names)} ({p_words(self._columns_p_value)})."
+        return f"{which}: {_named(names)}."
 
     def _apart_sentence(self) -> str:
         """Say what the other columns show where some have other values in every sample."""
         shown = self._search_shows(self.changes.fraction_in_modes)
-        p = p_words(self.changes.novelty_p_value)
-        return f"By the other columns {shown or f'nothing is shown to be new ({p})'}."
-
-    @property
-    def _columns_p_value(self) -> float:
-        """Of "no column changed by itself", with the part of the level that columns have."""
-        least = min([change.p_value for change in self.changes.columns], default=1.0)
-        return min(1.0, least / COLUMNS)
+        return f"By the other columns {shown or 'nothing is shown to be new'}."
 
     def _search_shows(self, fraction: float) -> str:
-        """Say what the search shows: modes first, since they say which samples; empty where it shows nothing.
-
-        The p-value of each claim is its own.
-        """
+        """Say what the search shows: modes first, since they say which samples; empty where it shows nothing."""
         changes = self.changes
-        p = p_words(changes.novelty_p_value)
-        since = f"since {changes.since}, " if changes.since else ""
-        p = f"{since}{p}"
+        since = f" since {changes.since}" if changes.since else ""
         if changes.new:
             n = len(changes.new)
             modes = "one mode" if n == 1 else f"{n} modes"
@@ -150,42 +139,51 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             in_modes = changes.fraction_in_modes
             if not least and in_modes < fraction and are_of_other_size(in_modes, fraction):
                 held = "holds" if n == 1 else "hold"
-                return f"about {amount}; {modes} {held} {format_percent(in_modes)} ({p})"
-            return f"{amount}, in {modes} ({p})"
+                return f"about {amount}{since}; {modes} {held} {format_percent(in_modes)}"
+            return f"{amount}{since}, in {modes}"
         if changes.gradual:
-            either = min(changes.novelty_p_value, changes.missing_p_value)
-            return f"no new mode, but a change ({since}{p_words(either)}): {changes.gradual}"
+            return f"no new mode, but a change{since}: {changes.gradual}"
         # A column that changed explains most of what has no mode, unless held-out samples show that some are new.
         is_new = changes.novelty_p_value <= LEVEL
         if is_new and (self.value > 0.0 or not changes.n_changed):
             rows = ", ".join(changes.first_rows[:3])
-            return f"something is new ({p}); no single clear mode; look first at samples {rows}"
+            return f"something is new{since}; no single clear mode; look first at samples {rows}"
         return ""
 
     def _changes_sentence(self) -> str:
         # What the search shows, then single columns.
         changes = self.changes
-        p = p_words(self.p_value)
         if shown := self._search_shows(self.new_fraction):
             return f"{shown[0].upper()}{shown[1:]}."
-        if self.verdict == verdicts.NO_CHANGE_SHOWN:
+        if self.verdict == verdicts.NOTHING_SHOWN:
             if not changes.columns:
-                return f"No new mode is shown ({p})."
-            return f"Neither a new mode nor a change of one of {len(changes.columns)} columns is shown ({p})."
+                return "No new mode is shown."
+            return f"Neither a new mode nor a change of one of {len(changes.columns)} columns is shown."
         columns = changes.changed_columns()
         # The first of these that is shown: a part of the reference that is gone, then single columns.
-        gone = p_words(changes.missing_p_value)
         if changes.missing:
-            return f"A mode of the reference is missing: {changes.missing[0].description} ({gone})."
+            return f"A mode of the reference is missing: {changes.missing[0].description}."
         if columns:
             first = columns[0]
             which = _columns(len(columns))
-            # The largest effect is named, whose own p-value need not be the least.
-            p = p_words(min(1.0, first.p_value / COLUMNS))
-            return f"{which} of {len(changes.columns)} changed, most of all {first.column}: {first.text} ({p})."
+            return f"{which} of {len(changes.columns)} changed, most of all {first.column}: {first.text}."
         if changes.missing_p_value <= LEVEL:
-            return f"Something of the reference is missing ({gone}); no single clear mode."
-        return f"Something changed ({p}); neither a mode nor a column stands out."
+            return "Something of the reference is missing; no single clear mode."
+        return "Something changed; neither a mode nor a column stands out."
+
+    def evidence(self) -> str:
+        """Say how unlikely what was found is by chance: over all, then of each claim of the search."""
+        changes = self.changes
+        claims = {
+            "One source of both samples": self.p_value,
+            "nothing new": changes.novelty_p_value,
+            "nothing missing": changes.missing_p_value,
+        }
+        if changes.columns:
+            # with the part of the level that columns have
+            least = min(change.p_value for change in changes.columns)
+            claims["no column changed"] = min(1.0, least / COLUMNS)
+        return f"{'; '.join(f'{claim}: {p_words(p)}' for claim, p in claims.items())}."
 
     @property
     def next_steps(self) -> list[str]:
@@ -281,7 +279,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             cause = f"; {change.cause}" if change.cause else ""
             sentences.append(f"{change.column}: {change.text}{new} {effect}{cause}.")
         sentences += self.model_notes()
-        return [*sentences, *changes.column_notes, *self.warnings]
+        return [*sentences, self.evidence(), *changes.column_notes, *self.warnings]
 
     def model_notes(self) -> list[str]:
         """Return what is known of the model: by labels, without them, and inside new modes."""
@@ -360,14 +358,14 @@ class AuditResult(LeadingVerdict, Drawn, Result):
 
 
 def p_words(p_value: float) -> str:
-    """Return a p-value in words: "p = 0.012", "p < 0.001"."""
+    """Return a p-value in words: "p = .012", "p < .001"."""
     number = p_number(p_value)
     return f"p {number}" if number.startswith("<") else f"p = {number}"
 
 
 def p_number(p_value: float) -> str:
-    """Return a p-value for a column that is called p: "0.012", "< 0.001"."""
-    return "< 0.001" if p_value < 0.001 else f"{p_value:.2g}"
+    """Return a p-value for a column that is called p: ".012", "< .001"."""
+    return "< .001" if p_value < 0.001 else f"{p_value:.2g}".removeprefix("0")
 
 
 def _named(names: list[str]) -> str:

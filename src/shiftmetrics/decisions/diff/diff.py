@@ -147,7 +147,7 @@ def diff_models(
     >>> old = np.array(["cat"] * 60 + ["dog"] * 40)
     >>> new = np.array(["cat"] * 57 + ["dog"] * 43)
     >>> print(diff_models(old, new, rng=0).headline())
-    CANNOT TELL YET  3 of 100 predictions changed (3.0 %). Accuracy on these 100 rows changes by at most
+    CANNOT TELL  3 of 100 predictions changed (3.0 %). Accuracy on these 100 rows changes by at most
     3.0 points, up or down.
     >>> result = diff_models(old, new, labels=new, allow=0.05)
     >>> print(result.headline())
@@ -307,7 +307,7 @@ def _result(
     # Nothing good is said of a reading that something speaks against.
     doubts = pair.rows.reading.warnings
     if doubts and verdict != verdicts.WORSE:
-        verdict = verdicts.CANNOT_TELL_YET
+        verdict = verdicts.CANNOT_TELL
     return DiffResult(
         value=value,
         error_bound=max(value - certain.low, certain.high - value, 0.0),
@@ -367,9 +367,9 @@ def verdict_on_difference(
     --------
     >>> bound = Interval(low=-0.05, high=0.05, confidence_level=1.0)
     >>> verdict_on_difference(0.01, bound, None), verdict_on_difference(0.05, bound, None)
-    ('CANNOT TELL YET', 'SAFE')
+    ('CANNOT TELL', 'SAFE')
     >>> verdict_on_difference(0.01, bound, Interval(low=-0.004, high=0.02)), verdict_on_difference(None, bound, None)
-    ('SAFE', 'CANNOT TELL YET')
+    ('SAFE', 'CANNOT TELL')
     """
     if allow is not None:
         if bound is not None and bound.low >= -allow - ROUNDING:
@@ -377,12 +377,12 @@ def verdict_on_difference(
         if bound is not None and bound.high < -allow - ROUNDING:
             return verdicts.WORSE
         if interval is None:
-            return verdicts.CANNOT_TELL_YET
+            return verdicts.CANNOT_TELL
         # A single point is known exactly, so that it may lie on the limit.
         is_point = interval.low == interval.high
         if interval.low > -allow or (is_point and interval.low >= -allow - ROUNDING):
             return verdicts.SAFE
-        return verdicts.WORSE if interval.high < -allow else verdicts.CANNOT_TELL_YET
+        return verdicts.WORSE if interval.high < -allow else verdicts.CANNOT_TELL
     # Without a limit the sign is asked for.
     ends = bound if interval is None else interval
     assert ends is not None
@@ -390,4 +390,4 @@ def verdict_on_difference(
         return verdicts.BETTER
     if ends.high < 0.0:
         return verdicts.WORSE
-    return verdicts.SAME if ends.low == ends.high == 0.0 else verdicts.CANNOT_TELL_YET
+    return verdicts.SAME if ends.low == ends.high == 0.0 else verdicts.CANNOT_TELL

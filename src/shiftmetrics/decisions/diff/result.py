@@ -58,8 +58,8 @@ class DiffResult(LeadingVerdict, Drawn, DiffFigures, Result):
     status : Status
         What is known: "unchanged", "unlabelled", "bounded", "sampled" or "labelled".
     verdict : str
-        "SAFE", "WORSE" or "CANNOT TELL YET" with ``allow``; "BETTER", "WORSE", "SAME" or "CANNOT
-        TELL YET" without.
+        "SAFE", "WORSE" or "CANNOT TELL" with ``allow``; "BETTER", "WORSE", "SAME" or "CANNOT
+        TELL" without.
     allow : float or None
         By how much the new model may be worse.
     metric : str

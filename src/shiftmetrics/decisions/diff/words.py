@@ -183,9 +183,9 @@ def next_steps(result: DiffFigures) -> list[str]:
             if plan.n_labels < plan.n_population
             else f"Label the {plural(plan.n_population, 'changed row')} for the exact answer."
         )
-    elif result.verdict == verdicts.CANNOT_TELL_YET and result.interval is not None:
+    elif result.verdict == verdicts.CANNOT_TELL and result.interval is not None:
         steps.append(_what_decides(result))
-    elif result.verdict == verdicts.CANNOT_TELL_YET:
+    elif result.verdict == verdicts.CANNOT_TELL:
         steps.append(
             "No change exceeds the tolerance, and it allows more than allow does: lower it."
         )

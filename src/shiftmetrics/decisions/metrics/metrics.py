@@ -223,11 +223,11 @@ def _decided(
     """
     lack = shortage(effects, clusters)
     if lack is not None:
-        return lack, None, verdicts.CANNOT_TELL_YET
+        return lack, None, verdicts.CANNOT_TELL
     interval = metric_interval(effects, clusters, LEVEL)
     verdict = verdict_on_difference(allow, None, interval)
     if doubts and verdict != verdicts.WORSE:
-        verdict = verdicts.CANNOT_TELL_YET
+        verdict = verdicts.CANNOT_TELL
     return None, interval, verdict
 
 

@@ -43,8 +43,8 @@ class MetricDiffResult(LeadingVerdict, Result):
     status : Status
         "measured" or "too_few".
     verdict : str
-        "SAFE", "WORSE" or "CANNOT TELL YET" with ``allow``; "BETTER", "WORSE", "SAME" or "CANNOT
-        TELL YET" without.
+        "SAFE", "WORSE" or "CANNOT TELL" with ``allow``; "BETTER", "WORSE", "SAME" or "CANNOT
+        TELL" without.
     allow : float or None
         By how much the metric may be lower.
     metric : str

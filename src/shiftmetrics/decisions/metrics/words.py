@@ -32,11 +32,11 @@ def _figures(result: MetricDiffResult) -> str:
     rows = things(result, result.n_samples)
     if result.n_groups is not None:
         rows += f" in {plural(result.n_groups, 'group')}"
-    scores = f"{_score(result, result.old_score)} to {_score(result, result.new_score)}"
+    scores = f"{metric_score(result, result.old_score)} to {metric_score(result, result.new_score)}"
     if result.interval is None:
         lack = result.settings.get("lack")
         return f"{called(result)}: too few to tell on {rows} ({scores} here): {lack}."
-    interval = _interval_words(result, result.interval)
+    interval = metric_limits(result, result.interval)
     changed = _changes(result)
     return f"{called(result)} is {_standing(result, result.value)} on {rows} ({scores}; {interval}): {changed}."
 
@@ -109,7 +109,7 @@ def metric_steps(result: MetricDiffResult) -> list[str]:
         return ["Ship it."]
     if result.verdict == verdicts.WORSE:
         return ["Keep the old model until the rows that cost most are mended."]
-    if result.verdict != verdicts.CANNOT_TELL_YET:
+    if result.verdict != verdicts.CANNOT_TELL:
         return []
     if result.interval is None:
         return [result.status.remedy]
@@ -135,7 +135,8 @@ def _is_fraction(result: MetricDiffResult) -> bool:
     return bool(result.settings.get("is_fraction"))
 
 
-def _score(result: MetricDiffResult, value: float) -> str:
+def metric_score(result: MetricDiffResult, value: float) -> str:
+    """Return a metric as it is printed."""
     # Kappa and correlations are said in points too, and stand below 0 where answers are worse than chance.
     if _is_fraction(result) and value >= 0.0:
         return format_percent(value, 3)
@@ -163,7 +164,8 @@ def _signed(result: MetricDiffResult, value: float) -> str:
     return plain_figure(scale * value, sign="+")
 
 
-def _interval_words(result: MetricDiffResult, interval: Interval) -> str:
+def metric_limits(result: MetricDiffResult, interval: Interval) -> str:
+    """Return an interval as it stands in a sentence, such as ``95 %: +0.1 to +1.9``."""
     level = f"{100.0 * interval.confidence_level:.3g} %"
     scale = 100.0 if _is_fraction(result) else 1.0
     half = 0.5 * scale * (interval.high - interval.low)

@@ -47,7 +47,7 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
     above : tuple of str
         Warnings that stand above the verdict: the batch was taken before the reference.
     verdict : str
-        "ERRORS HAVE RISEN", "THE SAMPLES HAVE CHANGED", or "NO ALARM".
+        "MORE ERRORS", "CHANGED", or "NO ALARM".
     state : MonitorState
         What the next call takes.
     note : str
@@ -92,8 +92,8 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
             )
         if alarm is not None and alarm.raised:
             return (
-                f"Alarm at batch {alarm.raised_at}: the samples that are {alarm.name} {_exceeded(alarm)}; since the "
-                f"start they are {alarm.n_hits} of {alarm.n_samples}."
+                f"Alarm at batch {alarm.raised_at}: {alarm.n_hits} of {alarm.n_samples} samples are {alarm.name}; "
+                f"they {_exceeded(alarm)}."
             )
         moved = ""
         if self.moved and not state.acknowledged:
@@ -142,15 +142,15 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
         if errors is not None and errors.raised:
             return [
                 "Hold the model back, or retrain it on labelled samples of now.",
-                "Find what changed: shiftmetrics audit REFERENCE CURRENT.",
+                "Find what changed: shiftmetrics audit REFERENCE BATCH.",
             ]
         if self.verdict != verdicts.NO_ALARM:
             return [
-                "Find what changed: shiftmetrics audit REFERENCE CURRENT.",
+                "Find what changed: shiftmetrics audit REFERENCE BATCH.",
                 "Label some of the samples: a change of the samples need not make the model worse.",
             ]
         if self.moved and not self.state.acknowledged:
-            return ["Find what changed: shiftmetrics audit REFERENCE CURRENT."]
+            return ["Find what changed: shiftmetrics audit REFERENCE BATCH."]
         return ["Nothing to do: give the next batch."]
 
     def notes(self) -> list[str]:
@@ -213,7 +213,7 @@ def monitor_batch(
     >>> for _ in range(20):
     ...     result = monitor_batch(passport, rng.normal(2.0, 1.0, size=(50, 3)), state=result.state)
     >>> result.verdict
-    'THE SAMPLES HAVE CHANGED'
+    'CHANGED'
     """
     # A state of another passport would add up counts of other tests.
     if not isinstance(passport, Passport):
@@ -296,9 +296,9 @@ def _moves_in_words(moved: tuple[ColumnMove, ...]) -> str:
 def _verdict(state: MonitorState) -> str:
     """Return the worst that is shown: errors before samples, which may change without harm."""
     if state.errors is not None and state.errors.raised:
-        return verdicts.ERRORS_HAVE_RISEN
+        return verdicts.MORE_ERRORS
     if state.samples_changed:
-        return verdicts.SAMPLES_HAVE_CHANGED
+        return verdicts.CHANGED
     return verdicts.NO_ALARM
 
 

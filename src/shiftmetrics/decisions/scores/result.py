@@ -47,8 +47,7 @@ class ScoreDiffResult(LeadingVerdict, Drawn, Result):
     n_samples : int
         Questions with a score of both models.
     verdict : str
-        "SAFE", "WORSE" or "CANNOT TELL YET" with ``allow``; "BETTER", "WORSE", "SAME" or "CANNOT TELL
-        YET" without.
+        "SAFE", "WORSE" or "CANNOT TELL" with ``allow``; "BETTER", "WORSE", "SAME" or "CANNOT TELL" without.
     allow : float or None
         By how much the new model may be worse.
     metric : str

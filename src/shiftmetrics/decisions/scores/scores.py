@@ -162,7 +162,7 @@ def diff_scores(
         words = {verdict_on_difference(allow, None, other) for other in others}
         failures_decide = words != {verdict}
         if failures_decide:
-            verdict = verdicts.CANNOT_TELL_YET
+            verdict = verdicts.CANNOT_TELL
     else:
         failures_decide = False
     old_means = pair.old.means(fill)[kept]
@@ -170,7 +170,7 @@ def diff_scores(
     value = mean_of_tasks(gains.gains, gains.tasks)
     noise = _noise(pair, old_side, again, scores, ids, groups)
     decide = None
-    if verdict == verdicts.CANNOT_TELL_YET and allow and not failures_decide:
+    if verdict == verdicts.CANNOT_TELL and allow and not failures_decide:
         decide = questions_that_decide(gains, allow, value)
     runs = [
         np.concatenate([side.runs[np.isfinite(side.runs)], []]) for side in (pair.old, pair.new)

@@ -50,7 +50,7 @@ def score_sentence(result: ScoreDiffResult) -> str:
         text += f"; {_noise(result)}"
     text += "."
     if (
-        result.verdict == verdicts.CANNOT_TELL_YET
+        result.verdict == verdicts.CANNOT_TELL
         and counts.decide is not None
         and not has_few_groups(result)
     ):
@@ -128,7 +128,7 @@ def score_steps(result: ScoreDiffResult) -> list[str]:
     if result.verdict == verdicts.WORSE:
         return ["Keep the old model until the questions that fell are mended."]
     steps = []
-    if result.verdict == verdicts.CANNOT_TELL_YET:
+    if result.verdict == verdicts.CANNOT_TELL:
         if result.settings.get("failures_decide"):
             steps.append(
                 "The failed samples decide: run them again, or count them as wrong by --failed wrong."

@@ -38,7 +38,7 @@ class TokenDiffResult(LeadingVerdict, Result):
     n_samples : int
         Places that were compared.
     verdict : str
-        "SAFE", "CHANGED" or "CANNOT TELL YET" with ``allow``; "SAME" or "CHANGED" without.
+        "SAFE", "CHANGED" or "CANNOT TELL" with ``allow``; "SAME" or "CHANGED" without.
     allow : float or None
         The fraction of places at which the likeliest token may change.
     divergence : float
@@ -100,7 +100,7 @@ class TokenDiffResult(LeadingVerdict, Result):
     @property
     def next_steps(self) -> list[str]:
         """What to do now."""
-        if self.verdict == verdicts.CANNOT_TELL_YET:
+        if self.verdict == verdicts.CANNOT_TELL:
             return ["Compare more sequences."]
         return []
 

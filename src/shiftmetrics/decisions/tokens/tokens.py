@@ -285,4 +285,4 @@ def _verdict(allow: float | None, interval: Interval, has_change: bool) -> str:
         return verdicts.CHANGED if has_change else verdicts.SAME
     if interval.high < allow:
         return verdicts.SAFE
-    return verdicts.CHANGED if interval.low > allow else verdicts.CANNOT_TELL_YET
+    return verdicts.CHANGED if interval.low > allow else verdicts.CANNOT_TELL

@@ -18,13 +18,17 @@ from shiftmetrics.views.drawings.style import (
     REFERENCE,
     TEST,
     integer_ticks,
+    legend_beside_bars,
     line_at,
     mark,
+    name_rows,
     new_axes,
     plain_log_axis,
 )
 
 BINS = 40
+MOST_CLASSES = 6
+"""Classes whose changed predictions are drawn."""
 
 
 @drawing(PosteriorAgreementResult, kind="pairs", default=True)
@@ -113,6 +117,29 @@ def draw_confidence(result: Any, ax: Any = None, *, scores: Any, reference_score
     )
     integer_ticks(ax.yaxis)
     ax.legend(loc="upper left")
+    return ax
+
+
+@drawing(PosteriorAgreementResult, kind="classes")
+def draw_classes(
+    result: Any, ax: Any = None, *, scores: Any, reference_scores: Any, class_names: Any = None
+) -> Any:
+    """Draw the predictions that change, by their class before and after: the classes with most of them."""
+    after, before = posteriors_of_both(result, scores, reference_scores).argmax(axis=2)
+    n_classes = result.n_classes
+    changed = after != before
+    left = np.bincount(before[changed], minlength=n_classes)
+    joined = np.bincount(after[changed], minlength=n_classes)
+    most = np.argsort(-(left + joined), kind="stable")[:MOST_CLASSES]
+    names = np.arange(n_classes) if class_names is None else class_names
+    ax = new_axes(ax, height=1.2 + 0.35 * len(most))
+    places = name_rows(ax, [names[k] for k in most])
+    ax.barh(places - 0.2, left[most], color=REFERENCE, height=0.38, label="before")
+    ax.barh(places + 0.2, joined[most], color=TEST, height=0.38, label="after")
+    integer_ticks(ax.xaxis)
+    ax.set_xlabel("changed predictions")
+    ax.set_title("Changed predictions, by class", loc="left")
+    legend_beside_bars(ax)
     return ax
 
 

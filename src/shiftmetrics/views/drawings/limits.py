@@ -59,8 +59,11 @@ def draw_limits(
     line_at(ax, "x", 0.0, "no difference", left=high < -low)
     if allow:
         line_at(ax, "x", limit, "", color=BAD)
-        at_the_foot = {"xycoords": ("data", "axes fraction"), "color": BAD}
-        mark(ax, "allowed", (limit, 0.0), shift=(5, 4), **at_the_foot)
+        at_the_foot: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "color": BAD}
+        # towards the side that has room
+        is_right = high - limit > limit - low
+        at_the_foot["ha"] = "left" if is_right else "right"
+        mark(ax, "allowed", (limit, 0.0), shift=(5 if is_right else -5, 4), **at_the_foot)
     ax.set_xlim(low, high)
     ax.set_ylim(-1.0, 1.4)
     ax.set_yticks([])

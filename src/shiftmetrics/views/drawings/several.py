@@ -15,7 +15,6 @@ from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import (
     INK,
-    MUTED,
     READABLE,
     REFERENCE,
     TEST,
@@ -152,8 +151,7 @@ def draw_models(result: Any, ax: Any = None) -> Any:
         inside = "white" if model.collapsed else colour
         ax.plot([model.value], [place], "o", markersize=6, color=colour, markerfacecolor=inside)
         beside = {"xycoords": ("axes fraction", "data"), "va": "center"}
-        mark(ax, model.ranks, (1.03, place), shift=(0, 0), **beside)
-    mark(ax, "rank", (1.03, 1.0), xycoords="axes fraction", shift=(0, 4), color=MUTED)
+        mark(ax, f"rank {model.ranks}", (1.03, place), shift=(0, 0), **beside)
     ax.locator_params(axis="x", nbins=6)
     unit = f" ({result.compared_unit})" if result.compared_unit else ""
     ax.set_xlabel(f"{result.criterion}{unit}")

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.result import format_percent
 from shiftmetrics._core.validation import check_integer
 from shiftmetrics.models.measures.feature_result import EVERYTHING, FeatureStabilityResult
 from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.result import StabilityResult
 from shiftmetrics.stability.shift import NO_ROWS
-from shiftmetrics.stability.words import NEARLY_EVEN
+from shiftmetrics.stability.words import NEARLY_EVEN, risk_number
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import (
     DASHED,
@@ -25,6 +26,7 @@ from shiftmetrics.views.drawings.style import (
     band,
     integer_ticks,
     line_at,
+    mark,
     name_rows,
     new_axes,
     percent_axes,
@@ -43,6 +45,37 @@ def draw_shift(result: Any, ax: Any = None) -> Any:
     if result.plan.effective_sample_fraction > NEARLY_EVEN and result.plan.changed_fraction > 0.0:
         return draw_distances(result, ax)
     return draw_weights(result, ax)
+
+
+@drawing(StabilityResult, kind="errors")
+def draw_errors(result: Any, ax: Any = None) -> Any:
+    """Draw the error rate of the shifted sample against the size of its changes, up to the threshold.
+
+    Samples nearest to an error change first. At size 0 only their weights differ from those of the sample.
+    """
+    _check_rows(result)
+    ax = new_axes(ax)
+    plan = result.plan
+    weights = np.asarray(plan.weights, dtype=np.float64) / np.sum(plan.weights)
+    distances = np.asarray(plan.distances, dtype=np.float64)
+    is_changed = distances > 0.0
+    order = np.argsort(distances[is_changed], kind="stable")
+    sizes = np.append(0.0, distances[is_changed][order])
+    gained = np.append(0.0, np.cumsum(weights[is_changed][order]))
+    risks = plan.risk - gained[-1] + gained
+    steps = {"where": "post", "color": TEST}
+    ax.step(np.append(sizes, 1.08 * sizes[-1]), np.append(risks, risks[-1]), **steps)
+    ax.plot([0.0], [result.base_risk], "o", color=INK, markersize=5, clip_on=False, zorder=3)
+    now = risk_number(result.base_risk, result.settings)
+    mark(ax, f"now {now}", (0.0, result.base_risk), shift=(6, -13))
+    line_at(ax, "y", plan.risk, format_percent(plan.risk))
+    low = min(result.base_risk, risks[0])
+    room = 0.25 * (plan.risk - low)
+    ax.set(xlim=(0.0, 1.08 * sizes[-1]), ylim=(max(low - room, 0.0), plan.risk + room))
+    percent_axes(ax, "y")
+    ax.set(xlabel=f"largest change,{result.distance_unit}", ylabel="error rate")
+    ax.set_title("Errors, as samples change more", loc="left")
+    return ax
 
 
 @drawing(StabilityResult, kind="weights")

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from shiftmetrics._core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from shiftmetrics.views.report.answer import Answer as Answer
+    from shiftmetrics.views.report.answer import answer_of as answer_of
+    from shiftmetrics.views.report.answer import properties_of as properties_of
     from shiftmetrics.views.report.context import Context as Context
     from shiftmetrics.views.report.context import Rows as Rows
     from shiftmetrics.views.report.document import render_report as render_report
@@ -12,18 +15,17 @@ if TYPE_CHECKING:
     from shiftmetrics.views.report.markdown import render_markdown as render_markdown
     from shiftmetrics.views.report.parts import facts_of as facts_of
     from shiftmetrics.views.report.pictures import is_image_batch as is_image_batch
-    from shiftmetrics.views.report.verdict import Verdict as Verdict
-    from shiftmetrics.views.report.verdict import verdict_of as verdict_of
 
 _HOME = {
+    "Answer": "answer",
     "Context": "context",
     "Rows": "context",
-    "Verdict": "verdict",
+    "answer_of": "answer",
     "facts_of": "parts",
     "is_image_batch": "pictures",
+    "properties_of": "answer",
     "render_markdown": "markdown",
     "render_report": "document",
-    "verdict_of": "verdict",
     "write_report": "document",
 }
 

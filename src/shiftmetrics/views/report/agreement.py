@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from markupsafe import Markup
 from shiftmetrics._core.result import error_in_words
 from shiftmetrics.agreement import AgreementCurvesResult, PosteriorAgreementResult
 from shiftmetrics.views.drawings.agreement import posteriors_of_both
+from shiftmetrics.views.report.answer import Answer, Tile, answers
 from shiftmetrics.views.report.parts import Entry, Fact, cell_of, number, percent, reports
 from shiftmetrics.views.report.sides import Side
-from shiftmetrics.views.report.verdict import KeyFigure, Verdict, answers
 
 MOST_LEVELS = 40
 
@@ -42,22 +43,23 @@ def agreement_facts(result: Any) -> list[Fact]:
 
 
 @answers(PosteriorAgreementResult)
-def agreement_answer(result: Any) -> Verdict:
+def agreement_answer(result: Any) -> Answer:
     """Return how many predictions changed; whether that is good or bad, labels would have to say."""
     changes = result.changes
     n = f"{result.n_samples:,}"
     if changes.disagreement == 0.0:
-        return Verdict(
+        return Answer(
             word="UNCHANGED",
             tone="plain",
             sentence=f"None of the {n} predictions changed.",
-            figures=tuple(_figures(result)),
+            tiles=tuple(_figures(result)),
             chart=_chart_of(result),
         )
     sentence = f"{percent(changes.disagreement)} of {n} predictions changed"
     if changes.confident is not None:
-        sentence += f", {percent(changes.confident)} of these with high confidence on both sides"
-    return Verdict(
+        confident = percent(changes.confident) if changes.confident else "none"
+        sentence += f", {confident} of these with high confidence on both sides"
+    return Answer(
         word="CHANGED",
         tone="plain",
         sentence=f"{sentence}.",
@@ -68,7 +70,7 @@ def agreement_answer(result: Any) -> Verdict:
             "--labels LABELS",
             "See how sure these numbers are: shiftmetrics agreement SHIFTED REFERENCE --confidence-level 0.95",
         ),
-        figures=tuple(_figures(result)),
+        tiles=tuple(_figures(result)),
         chart=_chart_of(result),
     )
 
@@ -78,11 +80,11 @@ def _chart_of(result: Any) -> str:
     return "beta" if result.per_sample is None else "pairs"
 
 
-def _figures(result: Any) -> list[KeyFigure]:
+def _figures(result: Any) -> list[Tile]:
     """Return the figures of the first screen, each with its interval where there is one."""
     changes = result.changes
     figures = [
-        KeyFigure(
+        Tile(
             name="Changed",
             value=percent(changes.disagreement),
             meaning=_ends(changes.disagreement_interval),
@@ -90,22 +92,20 @@ def _figures(result: Any) -> list[KeyFigure]:
     ]
     if changes.confident is not None and changes.disagreement > 0.0:
         figures.append(
-            KeyFigure(
+            Tile(
                 name="Confident changes", value=percent(changes.confident), meaning="of the changed"
             )
         )
     meaning = "1 is no change, 0 is chance"
-    figures.append(KeyFigure(name="Kappa", value=f"{changes.kappa:.2f}", meaning=meaning))
+    figures.append(Tile(name="Kappa", value=f"{changes.kappa:.2f}", meaning=meaning))
     meaning = (
         _ends(result.normalized_interval)
         or f"{number(result.value)} of {number(result.ceiling)} nats"
     )
-    figures.append(KeyFigure(name="Agreement", value=percent(result.normalized), meaning=meaning))
+    figures.append(Tile(name="Agreement", value=percent(result.normalized), meaning=meaning))
     meaning = _ends(changes.equivalent_error_interval) or "of the predictions"
     figures.append(
-        KeyFigure(
-            name="Like random flips of", value=percent(result.equivalent_error), meaning=meaning
-        )
+        Tile(name="Like random flips of", value=percent(result.equivalent_error), meaning=meaning)
     )
     return figures
 
@@ -122,20 +122,16 @@ def _ends(interval: Any) -> str:
 def fill_agreement(entry: Entry) -> None:
     """Show what changed, the agreement of the pairs and over beta, and the pairs that agree least."""
     result, rows = entry.result, entry.rows
-    entry.meter = result.normalized, "agreement, of its maximum"
-    # the card says what anybody can interpret; kappa and nats stand in the section
     changes = result.changes
-    if changes.disagreement == 0.0:
-        entry.says = f"None of the {result.n_samples:,} predictions changes."
-    else:
-        entry.says = (
-            f"{percent(changes.disagreement)} of the predictions change, {percent(changes.confident)} of them "
-            "confidently."
-        )
     entry.sentences.append(result.headline())
     # what the model itself says needs its scores, which the result does not keep
     is_known = rows.scores is not None and rows.reference_scores is not None
     if is_known:
+        if changes.disagreement > 0.0:
+            # the result alone does not know which classes change
+            entry.answer = replace(entry.answer, chart="classes")
+            both = {"scores": rows.scores, "reference_scores": rows.reference_scores}
+            entry.draw("classes", class_names=rows.class_names, height=1.7, **both)
         entry.draw("confidence", scores=rows.scores, reference_scores=rows.reference_scores)
     if result.per_sample is not None:
         entry.draw("pairs")

@@ -6,8 +6,8 @@ from typing import Any
 
 from shiftmetrics.decisions.audit.new_modes import TableMode
 from shiftmetrics.decisions.audit.result import AuditResult, p_number, p_words
+from shiftmetrics.views.report.answer import TONES, Answer, Tile, answers
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
-from shiftmetrics.views.report.verdict import TONES, KeyFigure, Verdict, verdicts
 
 MOST_ROWS = 6
 """Samples of a mode that the page names, per step of its size."""
@@ -15,8 +15,8 @@ MOST_COLUMNS = 12
 _HISTOGRAM_HEIGHT = 2.4
 
 
-@verdicts(AuditResult)
-def audit_verdict(result: AuditResult) -> Verdict:
+@answers(AuditResult)
+def audit_answer(result: AuditResult) -> Answer:
     """Return the decision with the fraction that is new, the p-value, and what is known of the model."""
     new = result.new_fraction
     meaning = f"of {result.n_samples:,} samples, {p_words(result.p_value)}"
@@ -24,20 +24,24 @@ def audit_verdict(result: AuditResult) -> Verdict:
         # by a column with other values in every sample all are new, which tells none from another
         new = result.changes.fraction_in_modes
         meaning = f"of {result.n_samples:,} samples, by the other columns"
-    figures = [KeyFigure(name="New", value=percent(new), meaning=meaning)]
+    figures = [Tile(name="New", value=percent(new), meaning=meaning)]
     if result.changes.new:
         meaning = f"with {percent(result.changes.fraction_in_modes)} of the samples"
-        figures.append(KeyFigure(name="Modes", value=str(len(result.changes.new)), meaning=meaning))
+        figures.append(Tile(name="Modes", value=str(len(result.changes.new)), meaning=meaning))
     meaning = f"of {len(result.changes.columns)}"
     figures.append(
-        KeyFigure(name="Columns changed", value=str(result.changes.n_changed), meaning=meaning)
+        Tile(name="Columns changed", value=str(result.changes.n_changed), meaning=meaning)
     )
+    if not result.changes.new:
+        meaning = "of the reference"
+        gone = sum(mode.fraction for mode in result.changes.missing)
+        figures.append(Tile(name="Missing", value=percent(gone), meaning=meaning))
     labelled = result.labelled
     if labelled is not None:
         ends = f"{percent(labelled.interval.low)} to {percent(labelled.interval.high)}"
         if labelled.interval.low == labelled.interval.high:
             ends = f"of all {labelled.n_labelled:,} samples"
-        figures.append(KeyFigure(name="Accuracy", value=percent(labelled.accuracy), meaning=ends))
+        figures.append(Tile(name="Accuracy", value=percent(labelled.accuracy), meaning=ends))
     elif result.unlabelled is not None:
         value = "not known"
         meaning = "labels would tell"
@@ -45,14 +49,13 @@ def audit_verdict(result: AuditResult) -> Verdict:
             low, high = percent(result.unlabelled.low), percent(result.unlabelled.high)
             value = f"{low} to {high}"
             meaning = "if answers mean what they meant"
-        figures.append(KeyFigure(name="Accuracy", value=value, meaning=meaning))
-    return Verdict(
+        figures.append(Tile(name="Accuracy", value=value, meaning=meaning))
+    return Answer(
         word=result.verdict,
         tone=TONES.get(result.verdict, "open"),
         sentence=result.sentence,
         steps=tuple(result.next_steps),
-        findings=tuple(note for note in result.notes() if note not in result.warnings),
-        figures=tuple(figures),
+        tiles=tuple(figures),
         chart="modes",
     )
 

@@ -6,21 +6,26 @@ from markupsafe import Markup
 
 from shiftmetrics._core.result import Result
 from shiftmetrics.views.drawings.kinds import kinds_of
+from shiftmetrics.views.report.answer import Answer, answer_of
 from shiftmetrics.views.report.parts import render
-from shiftmetrics.views.report.pictures import THEME, inline_figure
-from shiftmetrics.views.report.verdict import Verdict, answer_of, verdict_of
+from shiftmetrics.views.report.pictures import THEME, inline_figure, png_figure
 
 COLOURS = THEME | {"open": "#8a5a00", "plain": THEME["reference"], "sans": "system-ui, sans-serif"}
 """Variables of drawings, which a notebook does not have; cards are on white in dark notebooks too."""
 
 
-def chart_of(result: Result, verdict: Verdict | None, name: str) -> Markup | None:
-    """Return the drawing of the first screen; None where the class has no drawing."""
-    if not kinds_of(type(result)) or (verdict is not None and verdict.chart == ""):
+def chart_of(result: Result, answer: Answer, name: str) -> Markup | None:
+    """Return the picture of an answer; None where it has none."""
+    if not kinds_of(type(result)) or answer.chart == "":
         return None
-    if verdict is None:
-        return inline_figure(result, None, name=name, height=2.6)
-    return inline_figure(result, verdict.chart, name=name, height=1.7)
+    return inline_figure(result, answer.chart, name=name, height=1.7)
+
+
+def picture_of(result: Result, answer: Answer) -> str:
+    """Return the picture of an answer as PNG data, for pages that leave out drawings and styles; "" for none."""
+    if not kinds_of(type(result)) or answer.chart == "":
+        return ""
+    return png_figure(result, answer.chart, height=1.7)
 
 
 def html_card(result: Result) -> str:
@@ -34,18 +39,12 @@ def html_card(result: Result) -> str:
     >>> "<svg" in page, "Posterior agreement" in page
     (True, True)
     """
-    # what a decision says is in its verdict; a measure has a headline beside its first screen
-    verdict = answer_of(result)
-    sentences = [result.headline(), *result.notes(), *result.details()]
-    if verdict is None:
-        sentences = sentences[1:]
-    elif verdict_of(result) is not None:
-        sentences = [*verdict.findings, *verdict.evidence, *result.warnings]
+    answer = answer_of(result)
     values = {
         "colours": COLOURS,
-        "result": result,
-        "verdict": verdict,
-        "sentences": sentences,
-        "chart": chart_of(result, verdict, result.title),
+        "answer": answer,
+        "sentences": [*answer.findings, *answer.evidence, *answer.warnings],
+        "chart": chart_of(result, answer, result.title),
+        "picture": picture_of(result, answer),
     }
     return str(render("card.html.j2", values))

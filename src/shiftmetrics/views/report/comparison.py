@@ -9,8 +9,8 @@ from shiftmetrics._core.result import format_number
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.comparison.result import AGREES_MOST, ComparisonResult
 from shiftmetrics.views.drawings.style import cut
+from shiftmetrics.views.report.answer import Answer, Tile, Tone, answers
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
-from shiftmetrics.views.report.verdict import KeyFigure, Tone, Verdict, answers
 
 SECONDARY_METRICS: dict[str, tuple[str, Callable[[float | None], str]]] = {
     "accuracy": ("Accuracy", percent),
@@ -41,7 +41,7 @@ MOST_TILES = 4
 
 
 @answers(ComparisonResult)
-def comparison_answer(result: ComparisonResult) -> Verdict:
+def comparison_answer(result: ComparisonResult) -> Answer:
     """Return which model is the best, and whether that is clear."""
     best = result.best
     things, first, higher = result.wording
@@ -71,12 +71,12 @@ def comparison_answer(result: ComparisonResult) -> Verdict:
         steps.append(
             "See whether it is safe to ship, with labels of the changed rows: shiftmetrics diff OLD NEW --allow 0.01"
         )
-    return Verdict(
+    return Answer(
         word=word,
         tone=tone,
         sentence=sentence,
         steps=tuple(steps),
-        figures=tuple(_tiles(result)),
+        tiles=tuple(_tiles(result)),
         chart="models",
     )
 
@@ -96,13 +96,13 @@ def _rivals(names: list[str]) -> str:
     return f"{len(names)} others"
 
 
-def _tiles(result: ComparisonResult) -> list[KeyFigure]:
+def _tiles(result: ComparisonResult) -> list[Tile]:
     """Return the first models with their intervals, and by how much the best one leads."""
     figures = []
     for model in result.models[:MOST_TILES]:
         low, high = format_number(model.interval.low), format_number(model.interval.high)
         figures.append(
-            KeyFigure(
+            Tile(
                 name=f"{model.ranks}  {cut(model.name)}",
                 value=number(model.value),
                 meaning=f"{100 * model.interval.confidence_level:g} %: {low} to {high}",
@@ -119,7 +119,7 @@ def _tiles(result: ComparisonResult) -> list[KeyFigure]:
             lead = lead.reversed()
         low, high = format_number(lead.interval.low), format_number(lead.interval.high)
         figures.append(
-            KeyFigure(
+            Tile(
                 name=f"Lead over {cut(second)}",
                 value=number(lead.difference),
                 meaning=f"{100 * lead.interval.confidence_level:g} %: {low} to {high}",

@@ -10,26 +10,25 @@ from shiftmetrics.decisions.diff.part_words import evidence_sentences
 from shiftmetrics.decisions.diff.records import EFFECTS
 from shiftmetrics.decisions.diff.result import DiffResult
 from shiftmetrics.decisions.diff.words import decimals, interval_words
+from shiftmetrics.views.report.answer import Answer, Tile, answers, plain_answer
 from shiftmetrics.views.report.parts import Entry, Fact, Number, percent, reports
-from shiftmetrics.views.report.verdict import KeyFigure, Verdict, plain_verdict, verdicts
 
 MOST_STEPS = 3
 MOST_ROWS = 20
 """Changed rows that the page shows, per step of its size."""
 
 
-@verdicts(DiffResult)
-def diff_verdict(result: DiffResult) -> Verdict:
+@answers(DiffResult)
+def diff_answer(result: DiffResult) -> Answer:
     """Return the decision with old against new, and how many predictions changed, were fixed and broken."""
     # what every decision says, then what only this one has
-    plain = plain_verdict(result)
+    plain = plain_answer(result)
     evidence = evidence_sentences(result)
     return dataclasses.replace(
         plain,
         steps=tuple([*plain.steps, *_more_steps(result)][:MOST_STEPS]),
-        findings=tuple(part for part in plain.findings if part not in evidence),
         evidence=tuple(evidence),
-        figures=tuple(_figures(result)),
+        tiles=tuple(_figures(result)),
         chart="difference",
     )
 
@@ -48,7 +47,7 @@ def _more_steps(result: DiffResult) -> list[str]:
     return steps
 
 
-def _figures(result: DiffResult) -> list[KeyFigure]:
+def _figures(result: DiffResult) -> list[Tile]:
     """Return old against new, the difference, and the rows that changed, were fixed and broken."""
     changes = result.changes
     figures = []
@@ -56,33 +55,36 @@ def _figures(result: DiffResult) -> list[KeyFigure]:
     # both scores are known where every row is labelled
     if labelled is not None and labelled.old_score is not None and labelled.new_score is not None:
         name = result.metric.capitalize()
-        figures.append(KeyFigure(name=f"{name}, old", value=_score(result, labelled.old_score)))
-        figures.append(KeyFigure(name=f"{name}, new", value=_score(result, labelled.new_score)))
-    # without labels the certain bound is all there is
-    if result.interval is not None:
-        figures.append(
-            KeyFigure(
-                name="Difference",
-                value=_points(result, result.value),
-                meaning=_ends(result, result.interval),
-            )
-        )
-    else:
-        figures.append(
-            KeyFigure(name="Difference", value="not known", meaning=_ends(result, result.certain))
-        )
+        figures.append(Tile(name=f"{name}, old", value=_score(result, labelled.old_score)))
+        figures.append(Tile(name=f"{name}, new", value=_score(result, labelled.new_score)))
+    figures.append(_difference(result))
     figures.append(
-        KeyFigure(
+        Tile(
             name="Changed",
             value=f"{changes.n_changed:,}",
             meaning=f"of {result.n_samples:,} ({percent(changes.fraction)})",
         )
     )
-    if labelled is not None:
+    if labelled is None:
+        n_labels = 0 if result.plan is None else result.plan.n_labels
+        meaning = "changed rows, in order" if n_labels else "nothing is left open"
+        figures.append(Tile(name="To label", value=f"{n_labels:,}", meaning=meaning))
+    else:
         of = f"of {labelled.n_labelled:,} labelled"
-        figures.append(KeyFigure(name="Fixed", value=f"{labelled.fixed:,}", meaning=of))
-        figures.append(KeyFigure(name="Broken", value=f"{labelled.broken:,}", meaning=of))
+        figures.append(Tile(name="Fixed", value=f"{labelled.fixed:,}", meaning=of))
+        figures.append(Tile(name="Broken", value=f"{labelled.broken:,}", meaning=of))
     return figures
+
+
+def _difference(result: DiffResult) -> Tile:
+    """Return the difference with its interval; without labels the certain bound is all there is."""
+    if result.interval is not None:
+        value, meaning = _points(result, result.value), _ends(result, result.interval)
+    elif result.certain.low == result.certain.high == 0.0:
+        value, meaning = "none", "for certain"
+    else:
+        value, meaning = "not known", _ends(result, result.certain)
+    return Tile(name="Difference", value=value, meaning=meaning)
 
 
 def _score(result: DiffResult, value: float) -> str:
@@ -122,8 +124,7 @@ def diff_facts(result: DiffResult) -> list[Fact]:
 def fill_diff(entry: Entry) -> None:
     """Show the difference, the most frequent changes, the parts, and the rows that changed."""
     result: DiffResult = entry.result
-    verdict = diff_verdict(result)
-    entry.sentences += [*verdict.findings, *verdict.evidence]
+    entry.sentences += [*entry.answer.findings, *entry.answer.evidence]
     # outputs of a regression do not change from class to class
     if result.changes.frequent:
         entry.draw("changes", height=1.2 + 0.3 * len(result.changes.frequent))

@@ -7,7 +7,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +15,20 @@ import numpy as np
 from shiftmetrics._core.drawing import printable
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.files import write_text
-from shiftmetrics._core.result import Result, error_in_words, format_number
+from shiftmetrics._core.result import Result, error_in_words
 from shiftmetrics._version import __version__
+from shiftmetrics.views.report.answer import answer_of, overall
 from shiftmetrics.views.report.card import chart_of
 from shiftmetrics.views.report.context import Context, Rows
 from shiftmetrics.views.report.parts import (
     Entry,
     Number,
     ReportTable,
-    direction_of,
     facts_of,
     render,
     stylesheet,
     view_of,
 )
-from shiftmetrics.views.report.verdict import answer_of, verdict_of, with_files
 
 SECTIONS = ("diff", "scores", "audit", "comparison", "agreement", "stability", "novelty", "other")
 MAXIMUM_BYTES = 1_000_000
@@ -141,20 +139,15 @@ def _page(named: Mapping[str, Result], title: str, context: Context, detail: int
     entries = [_entry(name, result, context, detail) for name, result in named.items()]
     sections = {name: [entry for entry in entries if entry.section == name] for name in SECTIONS}
     shown = {name: part for name, part in sections.items() if part}
-    # a decision is the first screen, and so is a measure alone; of several measures each has a card below
-    first_screen = answer_of if len(entries) == 1 and context.rules is None else verdict_of
-    answers = []
-    cards = []
-    for entry in entries:
-        verdict = first_screen(entry.result)
-        if verdict is None:
-            cards.append((entry, _foot(entry.result)))
-        else:
-            verdict = replace(verdict, steps=with_files(verdict.steps, context.files))
-            if verdict_of(entry.result) is None and entry.result.headline() not in entry.sentences:
-                # the first screen of a measure is shorter than its headline
-                entry.sentences.insert(0, entry.result.headline())
-            answers.append((entry, verdict, chart_of(entry.result, verdict, entry.name)))
+    chart = None
+    answer = overall({entry.name: entry.answer for entry in entries})
+    if len(entries) == 1:
+        (entry,) = entries
+        answer = entry.answer
+        # what the first screen shows is not drawn again
+        drawn = [each.svg for each in entry.figures if each.kind == answer.chart]
+        chart = drawn[0] if drawn else chart_of(entry.result, answer, entry.name)
+        entry.figures = [each for each in entry.figures if each.kind != answer.chart]
     page = render(
         "page.html.j2",
         {
@@ -163,9 +156,11 @@ def _page(named: Mapping[str, Result], title: str, context: Context, detail: int
             "css": stylesheet(),
             "context": context,
             "gate": _gate(context.rules),
-            "answers": answers,
-            "cards": cards,
-            "warnings": _warnings(named),
+            "answer": answer,
+            "chart": chart,
+            "measurements": entries,
+            "above": _of_whom(named, [entry.answer.above for entry in entries]),
+            "warnings": _of_whom(named, [_doubts(entry) for entry in entries]),
             "sections": {name: _body(name, part) for name, part in shown.items()},
             "methods": _methods(named, list(shown)),
             "written": f"{datetime.datetime.now(datetime.UTC):%d %B %Y, %H:%M UTC}",
@@ -182,6 +177,7 @@ def _entry(name: str, result: Result, context: Context, detail: int) -> Entry:
         name=name,
         section=view_of(result).section,
         result=result,
+        answer=answer_of(result).named(context.files),
         rows=context.rows.get(name, Rows()),
         detail=detail,
         facts=facts_of(result),
@@ -189,6 +185,10 @@ def _entry(name: str, result: Result, context: Context, detail: int) -> Entry:
     )
     # the file of the measure fills in the rest
     view_of(result).fill(entry)
+    headline = result.headline()
+    if headline in entry.answer.findings and headline not in entry.sentences:
+        # the first screen of a measure is shorter than its headline
+        entry.sentences.insert(0, headline)
     return entry
 
 
@@ -231,32 +231,22 @@ def _gate(checked: Any) -> dict[str, Any] | None:
     }
 
 
-def _foot(result: Result) -> str:
-    """Return what stands under the headline on the card of a result, unless the headline holds it."""
-    headline = result.headline()
-    # nothing is said twice on one card
-    value = format_number(result.value)
-    figures = []
-    if value not in headline:
-        figures.append(f"{result.title}: {value} {result.unit}".strip())
-    if result.interval is not None and str(result.interval) not in headline:
-        figures.append(f"interval {result.interval}")
-    foot = "; ".join([*figures, direction_of(result)])
-    return f"{foot[:1].upper()}{foot[1:]}."
+def _doubts(entry: Entry) -> list[str]:
+    """Return the warnings of a result; a status that is no answer comes first, unless a verdict has said it."""
+    messages = list(entry.answer.warnings)
+    status = entry.result.status
+    if not status.ok and not hasattr(entry.result, "verdict"):
+        messages.insert(0, status.text)
+    return messages
 
 
-def _warnings(named: Mapping[str, Result]) -> list[str]:
-    """Return the warnings and failures of all results; of several, each with the name of its result."""
-    warnings = []
-    for name, result in named.items():
-        # a status that is no answer comes before the warnings
-        messages = list(result.warnings)
-        # a verdict has said it already
-        if not result.status.ok and not hasattr(result, "verdict"):
-            messages.insert(0, result.status.text)
-        of_whom = f"{_full_name(name, result)}: " if len(named) > 1 else ""
-        warnings += [f"{of_whom}{text}" for text in messages]
-    return warnings
+def _of_whom(named: Mapping[str, Result], messages: Sequence[Sequence[str]]) -> list[str]:
+    """Return the messages of all results; of several, each with the name of its result."""
+    lines = []
+    for (name, result), texts in zip(named.items(), messages, strict=True):
+        whom = f"{_full_name(name, result)}: " if len(named) > 1 else ""
+        lines += [f"{whom}{text}" for text in texts]
+    return lines
 
 
 def _methods(named: Mapping[str, Result], sections: Sequence[str]) -> str:

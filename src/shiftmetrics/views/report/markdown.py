@@ -8,18 +8,22 @@ from collections.abc import Mapping, Sequence
 from shiftmetrics._core.drawing import printable
 from shiftmetrics._core.files import MARK
 from shiftmetrics._core.result import Result
-from shiftmetrics.views.report.verdict import answer_of, verdict_of
+from shiftmetrics.views.report.answer import Answer, answer_of
 
 _MARKUP = re.compile(r"([\\`*_\[\]#|~$@])")
 """Signs that Markdown, or the site that shows it, may read as more than text."""
 
-_NUMBERED = re.compile(r"^(\s*\d+)([.)])")
+_NUMBERED = re.compile(r"^(\s*\d+)([.)])(?=\s|$)")
 
 
 def render_markdown(
-    results: Mapping[str, Result], *, title: str = "", notes: Sequence[str] = ()
+    results: Mapping[str, Result],
+    *,
+    title: str = "",
+    notes: Sequence[str] = (),
+    files: Mapping[str, str] | None = None,
 ) -> str:
-    """Return results as Markdown: the verdict, what it rests on, what to do now, then what else was found.
+    """Return results as Markdown: the answer, its numbers, what to do now, then what else was found.
 
     Names in files may hold markup: it is shown as text.
 
@@ -33,42 +37,39 @@ def render_markdown(
     <BLANKLINE>
     None of the 50 predictions changed. Accuracy on these 50 rows does not change, for certain.
     <BLANKLINE>
+    | Difference | Changed | To label |
+    |---|---|---|
+    | none | 0 | 0 |
+    | for certain | of 50 (0 %) | nothing is left open |
+    <BLANKLINE>
     **Ship it.**
     <BLANKLINE>
     """
     lines = [f"<!-- {MARK} -->"]
     for name, result in results.items():
         heading = title if len(results) == 1 and title else name
-        lines += _section(result, heading)
+        lines += _section(answer_of(result).named(files or {}), heading)
     # what was read, below what was found
     lines += _bullets([f"Note: {note}" for note in dict.fromkeys(notes)])
     return "\n".join(lines)
 
 
-def _section(result: Result, heading: str) -> list[str]:
-    verdict = verdict_of(result)
-    if verdict is None:
-        # a measure leads with the word and the sentence of its page, where it has them
-        answer = answer_of(result)
-        leads = heading if answer is None else f"{answer.word}: {heading}"
-        lines = [f"## {plain_text(leads)}", "", *_above(result)]
-        if answer is not None:
-            lines += [plain_text(answer.sentence), ""]
-        return [*lines, plain_text(result.headline()), "", *_bullets(result.notes())]
-    lines = [f"## {plain_text(f'{verdict.word}: {heading}')}", "", *_above(result)]
-    lines += [plain_text(verdict.sentence), ""]
-    for step in verdict.steps:
-        lines += [f"**{plain_text(step)}**", ""]
-    lines += _bullets([*verdict.findings, *(f"Warning: {text}" for text in result.warnings)])
-    return lines
-
-
-def _above(result: Result) -> list[str]:
-    """Return what stands above an answer, such as that the reference is the later one of both samples."""
-    lines = []
-    for warning in getattr(result, "above", ()):
+def _section(answer: Answer, heading: str) -> list[str]:
+    lines = [f"## {plain_text(f'{answer.word}: {heading}')}", ""]
+    for warning in answer.above:
         lines += [f"**Warning:** {plain_text(warning)}", ""]
-    return lines
+    lines += [plain_text(answer.sentence), ""]
+    if answer.tiles:
+        # one line of names, one of numbers: as wide as the page, and as short as it can be
+        for cells in zip(
+            *((tile.name, tile.value, tile.meaning) for tile in answer.tiles), strict=True
+        ):
+            lines.append(f"| {' | '.join(plain_text(cell) for cell in cells)} |")
+        lines.insert(-2, "|---" * len(answer.tiles) + "|")
+        lines.append("")
+    for step in answer.steps:
+        lines += [f"**{plain_text(step)}**", ""]
+    return lines + _bullets([*answer.findings, *(f"Warning: {text}" for text in answer.warnings)])
 
 
 def _bullets(sentences: Sequence[str]) -> list[str]:

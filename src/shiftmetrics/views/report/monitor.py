@@ -8,43 +8,44 @@ from shiftmetrics.decisions.audit.result import p_number
 from shiftmetrics.decisions.monitor.column_profiles import ColumnMove
 from shiftmetrics.decisions.monitor.history import CountedBatch
 from shiftmetrics.decisions.monitor.monitor import MonitorResult, allowed_in_words
+from shiftmetrics.views.report.answer import TONES, Answer, Tile, answers
 from shiftmetrics.views.report.parts import Entry, Number, percent, reports
-from shiftmetrics.views.report.verdict import TONES, KeyFigure, Verdict, verdicts
 
 _MOST_BATCHES = 100
 """Batches that the page lists."""
 
 
-@verdicts(MonitorResult)
-def monitor_verdict(result: MonitorResult) -> Verdict:
+@answers(MonitorResult)
+def monitor_answer(result: MonitorResult) -> Answer:
     """Return the alarms."""
     state = result.state
     figures = [
-        KeyFigure(
-            name="Batches", value=f"{state.n_batches:,}", meaning=f"{state.n_samples:,} samples"
-        )
+        Tile(name="Batches", value=f"{state.n_batches:,}", meaning=f"{state.n_samples:,} samples")
     ]
     if state.errors is not None and state.errors.n_samples:
         figures.append(
-            KeyFigure(
+            Tile(
                 name="Errors",
                 value=percent(state.errors.rate),
                 meaning=f"the reference allows {allowed_in_words(state.errors)}",
             )
         )
+    raised = sum(alarm.raised for alarm in state.alarms)
+    alarms = f"of {len(state.alarms)}; p = {p_number(result.value)} of no change"
+    alarms = alarms.replace("= <", "<")
+    figures.append(Tile(name="Alarms", value=str(raised), meaning=alarms))
     if result.moved:
         move = result.moved[0]
         before = f"was {percent(move.before[0] / move.before[1])}"
         figures.append(
-            KeyFigure(name=move.rule, value=percent(move.now[0] / move.now[1]), meaning=before)
+            Tile(name=move.rule, value=percent(move.now[0] / move.now[1]), meaning=before)
         )
-    return Verdict(
+    return Answer(
         word=result.verdict,
         tone=TONES.get(result.verdict, "open"),
         sentence=result.sentence,
         steps=tuple(result.next_steps),
-        findings=tuple(note for note in result.notes() if note not in result.warnings),
-        figures=tuple(figures),
+        tiles=tuple(figures),
         chart="batches" if len(result.batches) > 1 else "alarms",
     )
 

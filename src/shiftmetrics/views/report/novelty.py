@@ -12,18 +12,16 @@ from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.decisions.audit.result import p_words
 from shiftmetrics.novelty import NoveltyResult
 from shiftmetrics.novelty.result_words import something_is_missing, what_is_new
+from shiftmetrics.views.report.answer import Answer, Tile, answers
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.parts import Entry, Fact, number, percent, render, reports
 from shiftmetrics.views.report.pictures import is_image_batch
 from shiftmetrics.views.report.typical import TypicalSide, typical_columns, typical_rows
-from shiftmetrics.views.report.verdict import KeyFigure, Verdict, answers
 
 MOST_MODES = 7
 FEW_MODES = 3
 """Where no room is for more."""
 MOST_MISSING = 3
-MOST_PICTURES = 6
-"""On the card at the head of the page."""
 MOST_COLUMNS = 5
 FEW_COLUMNS = 2
 """Columns of the typical rows in a narrow card."""
@@ -33,7 +31,7 @@ _NOTHING = "NOTHING NEW"
 
 
 @answers(NoveltyResult)
-def novelty_answer(result: NoveltyResult) -> Verdict:
+def novelty_answer(result: NoveltyResult) -> Answer:
     """Return whether anything is new or missing, and how much."""
     word, sentence = _in_short(result)
     has_modes = bool(result.new or result.missing)
@@ -42,12 +40,12 @@ def novelty_answer(result: NoveltyResult) -> Verdict:
         steps = ("See since when, and which columns: shiftmetrics audit REFERENCE TEST",)
     if result.new:
         steps += ("Look at the typical rows of each mode, and label some before a model is used.",)
-    return Verdict(
+    return Answer(
         word=word,
         tone="plain" if word == _NOTHING else "open",
         sentence=f"{sentence[0].upper()}{sentence[1:]}.",
         steps=steps,
-        figures=tuple(_figures(result)),
+        tiles=tuple(_figures(result)),
         chart="modes" if has_modes else "spectrum",
     )
 
@@ -79,18 +77,18 @@ def _modes(modes: Any) -> str:
     return "one mode" if len(modes) == 1 else f"{len(modes)} modes"
 
 
-def _figures(result: NoveltyResult) -> list[KeyFigure]:
+def _figures(result: NoveltyResult) -> list[Tile]:
     """Return the fractions that are new and missing, and how clear it is."""
     bound = result.fraction_interval
     level = f"{100 * bound.confidence_level:g} %"
-    meaning = f"at least {percent(bound.low)} ({level})" if result.fraction > 0.0 else "shown"
+    meaning = (
+        f"at least {percent(bound.low)} ({level})" if result.fraction > 0.0 else "nothing is shown"
+    )
     return [
-        KeyFigure(name="New", value=percent(result.fraction), meaning=meaning),
-        KeyFigure(name="New modes", value=str(len(result.new)), meaning=p_words(result.p_value)),
-        KeyFigure(
-            name="Missing", value=percent(result.missing_fraction), meaning="of the reference"
-        ),
-        KeyFigure(name="Novelty", value=number(result.value), meaning="nats; more with each mode"),
+        Tile(name="New", value=percent(result.fraction), meaning=meaning),
+        Tile(name="New modes", value=str(len(result.new)), meaning=p_words(result.p_value)),
+        Tile(name="Missing", value=percent(result.missing_fraction), meaning="of the reference"),
+        Tile(name="Novelty", value=number(result.value), meaning="nats; more with each mode"),
     ]
 
 
@@ -132,13 +130,8 @@ def fill_novelty(entry: Entry) -> None:
     result, rows, detail = entry.result, entry.rows, entry.detail
     # rows of another sample would be shown as typical
     _check_rows(entry.name, rows, result)
-    entry.meter = result.fraction, "fraction of the test sample that is new"
-    # the pictures on the card are of the first mode
     changed = result.changes.modes
     modes = (*result.new, *result.missing, *changed)
-    if modes:
-        side = TypicalSide(modes[0], rows, reference=modes[0].missing)
-        entry.pictures = side.pictures(side.typical(MOST_PICTURES))
     entry.draw("spectrum")
     most = MOST_MODES if detail else FEW_MODES
     shown = result.new[:most]

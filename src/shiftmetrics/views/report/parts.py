@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 from shiftmetrics._core.result import Result, format_number, format_percent
 from shiftmetrics.views.drawings.style import cut
 from shiftmetrics.views.loading import load_views
+from shiftmetrics.views.report.answer import Answer
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.pictures import inline_figure
 
@@ -80,7 +81,9 @@ def with_code(step: str) -> Markup:
     before, command, after = command_in(step)
     if not command:
         return with_names(step)
-    return Markup('{}<code class="command">{}</code>{}').format(with_names(before), command, after)
+    # a command has a line of its own, which ends without a point
+    rest = after.removeprefix(".")
+    return Markup('{}<code class="command">{}</code>{}').format(with_names(before), command, rest)
 
 
 def with_names(text: str) -> Markup:
@@ -148,15 +151,12 @@ class Figure:
 
 @dataclass(kw_only=True)
 class Entry:
-    """What the page says about one result. ``detail`` is how many rows and pictures to show, 0 for none.
-
-    On its card: ``says``, a sentence in place of the headline, ``meter``, a fraction with its words, and ``pictures``
-    of some rows.
-    """
+    """What the page says about one result. ``detail`` is how many rows and pictures to show, 0 for none."""
 
     name: str
     section: str
     result: Any
+    answer: Answer
     rows: Rows
     detail: int
     facts: list[Fact]
@@ -165,9 +165,6 @@ class Entry:
     folded: list[Figure] = field(default_factory=list)
     tables: list[ReportTable] = field(default_factory=list)
     extra: str = ""
-    says: str = ""
-    meter: tuple[float, str] | None = None
-    pictures: list[Markup] = field(default_factory=list)
 
     def draw(
         self,

@@ -51,29 +51,48 @@ def inline_figure(
     height : float
         In inches, of a drawing 4 inches wide; on the page it shrinks with its column.
     """
+    buffer = io.BytesIO()
+    title = _draw(buffer, "svg", result, kind, height, options)
+    # what is said aloud names the result once
+    said = title if name in title else f"{title}: {name}"
+    return Markup(_inline_svg(buffer.getvalue().decode("utf-8"), said))
+
+
+def png_figure(result: Any, kind: str | None, *, height: float, **options: Any) -> str:
+    """Draw a result on white and return the drawing as PNG, in an address that holds all of it."""
+    buffer = io.BytesIO()
+    _draw(buffer, "png", result, kind, height, options)
+    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
+
+
+def _draw(
+    buffer: io.BytesIO,
+    form: str,
+    result: Any,
+    kind: str | None,
+    height: float,
+    options: dict[str, Any],
+) -> str:
+    """Draw a result into a buffer; return the title of the axes."""
     import matplotlib
     from matplotlib.figure import Figure
 
     # words stay text elements: they can be read aloud, and scale
     settings: Any = {"svg.fonttype": "none", "savefig.dpi": 144}
+    metadata = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
     with style.style(), matplotlib.rc_context(settings), warnings.catch_warnings():
         # The browser has fonts for names that matplotlib, which only measures them, has no glyphs for.
         warnings.filterwarnings("ignore", message=r"(?s)Glyph .* missing from")
         warnings.filterwarnings("ignore", message=r"(?s)Matplotlib currently does not support")
         figure = Figure(figsize=(4.0, height), layout="constrained")
         ax = plot(result, figure.add_subplot(), kind=kind, **options)
-        ax.set_title(ax.get_title(loc="left"), loc="left", wrap=True)
+        title = str(ax.get_title(loc="left"))
+        ax.set_title(title, loc="left", wrap=True)
         # names beside the axes need room, or they are written over each other
         n_names = sum(bool(label.get_text()) for label in _names_beside(ax))
         figure.set_size_inches(4.0, max(height, ROOM_AROUND + ROOM_FOR_NAME * n_names))
-        buffer = io.StringIO()
-        figure.savefig(
-            buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
-        )
-    # what is said aloud names the result once
-    title = ax.get_title(loc="left")
-    said = title if name in title else f"{title}: {name}"
-    return Markup(_inline_svg(buffer.getvalue(), said))
+        figure.savefig(buffer, format=form, transparent=form == "svg", metadata=metadata)
+    return title
 
 
 def _names_beside(ax: Any) -> list[Any]:

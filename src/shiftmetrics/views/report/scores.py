@@ -7,8 +7,8 @@ from typing import Any
 
 from shiftmetrics.decisions.scores.result import ScoreDiffResult
 from shiftmetrics.decisions.scores.words import score_amount, score_figure, score_limits
+from shiftmetrics.views.report.answer import Answer, Tile, answers, plain_answer
 from shiftmetrics.views.report.parts import Entry, Number, percent, reports
-from shiftmetrics.views.report.verdict import KeyFigure, Verdict, plain_verdict, verdicts
 
 MOST_LINES = 20
 """Questions that the page shows, per step of its size."""
@@ -17,15 +17,15 @@ MOST_PARTS = 30
 """Tasks and groups that are drawn; the table has all."""
 
 
-@verdicts(ScoreDiffResult)
-def score_verdict(result: ScoreDiffResult) -> Verdict:
+@answers(ScoreDiffResult)
+def answer_of_scores(result: ScoreDiffResult) -> Answer:
     """Return the decision with old against new, and how many questions changed."""
     return dataclasses.replace(
-        plain_verdict(result), figures=tuple(_figures(result)), chart="difference"
+        plain_answer(result), tiles=tuple(_figures(result)), chart="difference"
     )
 
 
-def _figures(result: ScoreDiffResult) -> list[KeyFigure]:
+def _figures(result: ScoreDiffResult) -> list[Tile]:
     counts = result.counts
     assert result.interval is not None
     sign = "-" if result.value < 0.0 else "+"
@@ -35,21 +35,23 @@ def _figures(result: ScoreDiffResult) -> list[KeyFigure]:
     has_one_run = max(counts.runs_old, counts.runs_new) == 1
     is_fixed = counts.is_binary and has_one_run
     figures = [
-        KeyFigure(name="Old", value=score_figure(result, result.old_score), meaning=result.metric),
-        KeyFigure(name="New", value=score_figure(result, result.new_score), meaning=result.metric),
-        KeyFigure(
+        Tile(name="Old", value=score_figure(result, result.old_score), meaning=result.metric),
+        Tile(name="New", value=score_figure(result, result.new_score), meaning=result.metric),
+        Tile(
             name="Difference",
             value=f"{sign}{amount}" if result.value else amount,
             meaning=score_limits(result, result.interval),
         ),
-        KeyFigure(name="Changed", value=f"{changed:,}", meaning=of),
-        KeyFigure(name="Fixed" if is_fixed else "Better", value=f"{counts.better:,}"),
-        KeyFigure(name="Broken" if is_fixed else "Worse", value=f"{counts.worse:,}"),
+        Tile(name="Changed", value=f"{changed:,}", meaning=of),
+        Tile(
+            name="Fixed, broken" if is_fixed else "Better, worse",
+            value=f"{counts.better:,}, {counts.worse:,}",
+        ),
     ]
     n_failed = counts.failed_old + counts.failed_new
     if n_failed:
         of = f"{counts.failed_old:,} old, {counts.failed_new:,} new"
-        figures.append(KeyFigure(name="Failed samples", value=f"{n_failed:,}", meaning=of))
+        figures.append(Tile(name="Failed samples", value=f"{n_failed:,}", meaning=of))
     return figures
 
 
@@ -57,7 +59,7 @@ def _figures(result: ScoreDiffResult) -> list[KeyFigure]:
 def fill_scores(entry: Entry) -> None:
     """Show the difference, that of tasks and groups, and the questions that fell and rose, the worst first."""
     result: ScoreDiffResult = entry.result
-    entry.sentences += score_verdict(result).findings
+    entry.sentences += entry.answer.findings
     if result.parts and len(result.parts) <= MOST_PARTS:
         entry.draw("parts", height=1.2 + 0.3 * (1 + len(result.parts)))
     counts = result.counts

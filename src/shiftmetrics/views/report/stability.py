@@ -12,9 +12,9 @@ from shiftmetrics.stability import StabilityResult
 from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.frames import is_numeric
 from shiftmetrics.stability.words import NEARLY_EVEN, risk_name, risk_number, two_digits
+from shiftmetrics.views.report.answer import Answer, Tile, Tone, answers
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
 from shiftmetrics.views.report.shifted_rows import add_row_tables
-from shiftmetrics.views.report.verdict import KeyFigure, Tone, Verdict, answers
 
 MOST_FACTS = 10
 """Facts for the features of a model, and for groups of its rows."""
@@ -25,7 +25,7 @@ MOST_COLOURS = 8
 
 
 @answers(StabilityResult)
-def stability_answer(result: StabilityResult) -> Verdict:
+def stability_answer(result: StabilityResult) -> Answer:
     """Return the least shift that breaks the model, or that none is found within what may change."""
     word, tone, sentence = _in_short(result)
     steps: tuple[str, ...] = ()
@@ -34,15 +34,23 @@ def stability_answer(result: StabilityResult) -> Verdict:
             "Look below at the columns and rows that the least shift changes: are such changes likely?",
             "Forbid what cannot happen, such as a change of an id: --immutable, --bounds",
         )
-    return Verdict(
+    return Answer(
         word=word,
         tone=tone,
         sentence=sentence,
         steps=steps,
-        figures=tuple(_tiles(result)),
-        # a result without its rows has nothing to draw, nor has one without a shift
-        chart=None if math.isfinite(result.value) and result.plan.weights is not None else "",
+        tiles=tuple(_tiles(result)),
+        chart=_chart_of(result),
     )
+
+
+def _chart_of(result: StabilityResult) -> str | None:
+    """Return the drawing: errors up to the threshold, or the shift where the risk is no rate of errors."""
+    # a result without its rows has nothing to draw, nor has one without a shift
+    if not math.isfinite(result.value) or result.plan.weights is None:
+        return ""
+    is_rate = risk_name(result.settings) == "error rate"
+    return "errors" if is_rate and result.plan.changed_fraction > 0.0 else None
 
 
 def _in_short(result: StabilityResult) -> tuple[str, Tone, str]:
@@ -70,16 +78,19 @@ def _in_short(result: StabilityResult) -> tuple[str, Tone, str]:
     return "BREAKS", "plain", f"The {name} reaches {reached} {change}."
 
 
-def _tiles(result: StabilityResult) -> list[KeyFigure]:
+def _tiles(result: StabilityResult) -> list[Tile]:
     """Return the risk now and at the threshold, and the size of the shift between them."""
     settings = result.settings
     plan = result.plan
     now = risk_number(result.base_risk, settings)
-    figures = [KeyFigure(name="Now", value=now, meaning=risk_name(settings))]
+    figures = [Tile(name="Now", value=now, meaning=risk_name(settings))]
     if not math.isfinite(result.value) or result.status.code == "already_at_risk":
+        threshold = risk_number(settings["threshold"], settings)
+        figures.append(Tile(name="Threshold", value=threshold, meaning=risk_name(settings)))
+        figures.append(Tile(name="Samples", value=f"{result.n_samples:,}"))
         return figures
     figures.append(
-        KeyFigure(
+        Tile(
             name="After the shift",
             value=risk_number(plan.risk, settings),
             meaning=risk_name(settings),
@@ -88,10 +99,10 @@ def _tiles(result: StabilityResult) -> list[KeyFigure]:
     if plan.rms_distance > 0.0:
         meaning = f"by {two_digits(plan.rms_distance)}{result.distance_unit}"
         figures.append(
-            KeyFigure(name="Samples changed", value=percent(plan.changed_fraction), meaning=meaning)
+            Tile(name="Samples changed", value=percent(plan.changed_fraction), meaning=meaning)
         )
     figures.append(
-        KeyFigure(
+        Tile(
             name="Effective sample",
             value=percent(plan.effective_sample_fraction),
             meaning="100 % is even weights",
@@ -103,7 +114,7 @@ def _tiles(result: StabilityResult) -> list[KeyFigure]:
             level = f"{100 * result.interval.confidence_level:g} %"
             ends = f"{level}: {_ends(result.interval.low, result.interval.high)}"
             meaning = ends if result.kind == "exact" else f"{meaning}; {ends}"
-        figures.append(KeyFigure(name="Stability", value=number(result.value), meaning=meaning))
+        figures.append(Tile(name="Stability", value=number(result.value), meaning=meaning))
     return figures
 
 

@@ -11,19 +11,17 @@ from shiftmetrics.cli.outputs import show
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
 from shiftmetrics.views import Context
 from shiftmetrics.views.report import render_report
-from shiftmetrics.views.report.verdict import answer_of, verdict_of
+from shiftmetrics.views.report.answer import answer_of
 
 
 def test_the_answer_stands_before_everything_else(decided):
-    measured = stability_criterion(FixedLoss([0.0, 0.0, 1.0, 0.0]), 0.5)
     context = Context(command="shiftmetrics diff old.csv new.csv")
-    page = render_report({"it": decided, "other": measured}, context=context)
+    page = render_report({"it": decided}, context=context)
     answer = page.index('class="answer good"')
     shown = [page.index(part) for part in ("> SAFE<", ">52<", "Ship it.", "Look at cats.")]
     assert [answer, *shown] == sorted([answer, *shown])
-    assert max(shown) < page.index("shiftmetrics diff old.csv") < page.index('id="verdict"')
+    assert max(shown) < page.index("shiftmetrics diff old.csv") < page.index('id="methods"')
     assert "new is &lt;b&gt;" in page  # texts are escaped
-    assert page.count('<article class="verdict">') == 1  # the card of the measure alone
 
 
 def test_what_is_wrong_is_red(decided):
@@ -89,25 +87,23 @@ def test_the_first_screen_of_a_measure_is_short(measured, name):
     assert len(answer.sentence.split()) <= 20
     assert "`" not in answer.sentence
     assert "p =" not in answer.sentence
-    assert len(answer.figures) <= 6
-    # a measure decides nothing: the terminal prints its headline
-    assert verdict_of(measured[name]) is None
+    assert len(answer.tiles) <= 6
 
 
 def test_the_numbers_of_a_first_screen_are_those_of_the_result(measured):
     changed = measured["changed"]
-    figures = {figure.name: figure for figure in answer_of(changed).figures}
+    figures = {figure.name: figure for figure in answer_of(changed).tiles}
     assert figures["Changed"].value == format_percent(changed.changes.disagreement)
     assert format_percent(changed.changes.disagreement_interval.low) in figures["Changed"].meaning
     new = measured["new"]
-    figures = {figure.name: figure for figure in answer_of(new).figures}
+    figures = {figure.name: figure for figure in answer_of(new).tiles}
     assert figures["New"].value == format_percent(new.fraction)
     assert format_percent(new.fraction_interval.low) in figures["New"].meaning
 
 
 def test_the_lead_is_that_of_the_first_over_the_second(measured):
     compared = measured["compared"]
-    lead = answer_of(compared).figures[-1]
+    lead = answer_of(compared).tiles[-1]
     assert lead.name == f"Lead over {compared.models[1].name}"
     gap = compared.models[0].value - compared.models[1].value
     assert float(lead.value) == pytest.approx(gap, rel=1e-3)
@@ -122,9 +118,13 @@ def test_a_page_of_one_measure_leads_with_its_answer_and_names_the_files(measure
     assert measured["changed"].headline().split(";")[1].strip() in page
 
 
-def test_of_several_measures_each_has_a_card(measured):
-    page = render_report({"a": measured["changed"], "b": measured["new"]})
-    assert 'class="answer' not in page
+def test_of_several_results_the_worst_leads_and_each_has_a_line(measured):
+    page = render_report({"mine": measured["changed"], "yours": measured["broken"]})
+    assert 'class="answer bad"' in page
+    text = Page(page).text
+    assert text.index("BROKEN") < text.index("The worst of 2 measurements: yours.")
+    for name in ("changed", "broken"):
+        assert answer_of(measured[name]).sentence in text
 
 
 def test_a_result_without_its_rows_has_no_chart(measured):
