@@ -40,6 +40,12 @@ class Whole(Record):
     cache: Any = dataclasses.field(default=None, repr=False)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Chance(Record):
+    p_value: float
+    new_fraction: float
+
+
 def through_json(record: Record) -> Any:
     """Write to JSON text with the arrays set aside, as a file does, and read back."""
     arrays: dict[str, np.ndarray] = {}
@@ -204,3 +210,16 @@ def test_counts_of_edited_results_are_not_negative() -> None:
     assert edited != text
     with pytest.raises(ValueError, match="must hold a count as n_samples, got -3"):
         from_json(edited)
+
+
+@pytest.mark.parametrize("edited", ["-Infinity", '"inf"', "-0.01", "1.5"])
+def test_fractions_and_p_values_of_edited_results_lie_between_0_and_1(edited: str) -> None:
+    mode = Chance(p_value=1.0, new_fraction=0.25)
+    arrays: dict[str, np.ndarray] = {}
+    document = encode_value(mode, arrays.__setitem__)
+    for name in ("p_value", "new_fraction"):
+        damaged = {**document, name: json.loads(edited)}
+        with pytest.raises(ValueError, match=f"must hold a number from 0 to 1 as {name}, got"):
+            decode(damaged, arrays.__getitem__)
+    unknown = {**document, "p_value": "nan"}
+    assert math.isnan(decode(unknown, arrays.__getitem__).p_value)

@@ -175,14 +175,10 @@ def _build(cls: type[Record], parts: dict[str, Any]) -> Record:
             raise ValueError(
                 f"The JSON of {_with_article(cls.__name__)} must hold a whole {name}, got {shown}. Write it again."
             )
-        if (
-            name in fields
-            and name.startswith("n_")
-            and isinstance(fields[name], int)
-            and fields[name] < 0
-        ):
+        expected = _range_left(name, fields.get(name))
+        if expected:
             raise ValueError(
-                f"The JSON of {_with_article(cls.__name__)} must hold a count as {name}, got {fields[name]}. "
+                f"The JSON of {_with_article(cls.__name__)} must hold {expected} as {name}, got {fields[name]}. "
                 "Write it again."
             )
     try:
@@ -191,6 +187,19 @@ def _build(cls: type[Record], parts: dict[str, Any]) -> Record:
         raise ValueError(
             f"The JSON of {_with_article(cls.__name__)} must hold all its fields ({error})."
         ) from error
+
+
+def _range_left(name: str, value: Any) -> str:
+    """Return what a number must be whose name says so; empty where the value is that, or no number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    if name.startswith("n_") and value < 0:
+        return "a count"
+    # NaN stands for what is not known. Sums of weights may exceed 1 by their rounding.
+    outside = value < 0 or value > 1 + 1e-9
+    if outside and name.endswith(("p_value", "fraction")):
+        return "a number from 0 to 1"
+    return ""
 
 
 def _with_article(name: str) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.views.drawings.style import name_rows
 from shiftmetrics.views.report.pictures import (
     LARGEST_SIDE,
@@ -109,3 +110,28 @@ def test_names_beside_a_drawing_have_room(n, bars):
 def test_a_drawing_is_not_called_twice_by_one_name(bars):
     svg = inline_figure(["a"], None, name="Some bars", height=2.0)
     assert 'aria-label="Some bars"' in svg
+
+
+@pytest.fixture
+def axis_up_to(monkeypatch):
+    """Draw an axis that ends at a number, in place of a result."""
+
+    def draw(high, ax, *, kind=None):
+        ax.set_xlim(0.0, high)
+        return ax
+
+    monkeypatch.setattr("shiftmetrics.views.report.pictures.plot", draw)
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_that_no_axis_shows_are_refused_in_words(axis_up_to):
+    expected = (
+        "result must hold finite numbers of ordinary size, got Axis limits cannot be NaN or Inf"
+    )
+    with pytest.raises(ArgumentValueError, match=expected):
+        inline_figure(np.inf, None, name="bad.json", height=2.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_largest_numbers_are_drawn_without_words_of_another_library(axis_up_to):
+    assert "<svg" in inline_figure(1e308, None, name="large", height=2.0)

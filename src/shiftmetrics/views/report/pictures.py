@@ -7,11 +7,14 @@ import io
 import itertools
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup, escape
 
+from shiftmetrics._core.exceptions import ArgumentError, ArgumentValueError
 from shiftmetrics.views.drawings import style
 from shiftmetrics.views.drawings.kinds import plot
 
@@ -50,6 +53,11 @@ def inline_figure(
         What is drawn: with the title of the axes it describes the drawing to readers who do not see it.
     height : float
         In inches, of a drawing 4 inches wide; on the page it shrinks with its column.
+
+    Raises
+    ------
+    ValueError
+        If the result, edited by hand, has numbers that no axis can show.
     """
     buffer = io.BytesIO()
     title = _draw(buffer, "svg", result, kind, height, options)
@@ -80,10 +88,17 @@ def _draw(
     # words stay text elements: they can be read aloud, and scale
     settings: Any = {"svg.fonttype": "none", "savefig.dpi": 144}
     metadata = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
-    with style.style(), matplotlib.rc_context(settings), warnings.catch_warnings():
+    with (
+        style.style(),
+        matplotlib.rc_context(settings),
+        warnings.catch_warnings(),
+        _axes_in_words(),
+    ):
         # The browser has fonts for names that matplotlib, which only measures them, has no glyphs for.
         warnings.filterwarnings("ignore", message=r"(?s)Glyph .* missing from")
         warnings.filterwarnings("ignore", message=r"(?s)Matplotlib currently does not support")
+        # Coordinates that overflow end in an error of the axes, which is told in words.
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module="matplotlib")
         figure = Figure(figsize=(4.0, height), layout="constrained")
         ax = plot(result, figure.add_subplot(), kind=kind, **options)
         title = str(ax.get_title(loc="left"))
@@ -93,6 +108,20 @@ def _draw(
         figure.set_size_inches(4.0, max(height, ROOM_AROUND + ROOM_FOR_NAME * n_names))
         figure.savefig(buffer, format=form, transparent=form == "svg", metadata=metadata)
     return title
+
+
+@contextmanager
+def _axes_in_words() -> Iterator[None]:
+    """Tell in words that a result, edited by hand, has numbers that no axis can show."""
+    try:
+        yield
+    except ArgumentError:
+        raise
+    except (ValueError, OverflowError) as error:
+        remedy = "If the file of the result was edited, write it again."
+        raise ArgumentValueError(
+            "result", "finite numbers of ordinary size", str(error), remedy, verb="hold"
+        ) from error
 
 
 def _names_beside(ax: Any) -> list[Any]:
