@@ -130,7 +130,7 @@ def by_boosting(case: TableCase, parts: tuple[float, ...]) -> tuple[str, np.ndar
         if p_value < best[0]:
             best = p_value, np.flatnonzero(is_late & (share[n:] >= MEMBER))
     is_changed = best[0] * len(parts) <= LEVEL
-    return ("CHANGED", best[1]) if is_changed else ("NOTHING SHOWN", best[1][:0])
+    return ("CHANGED", best[1]) if is_changed else ("NO CHANGE SHOWN", best[1][:0])
 
 
 METHODS = {

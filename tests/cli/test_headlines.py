@@ -298,7 +298,7 @@ def test_audit_tells_a_moved_column_from_the_same_source(run, place):
     moved["b"] += 1.0
     for name, table in {"reference": reference, "same": same, "moved": moved}.items():
         table.to_csv(f"{name}.csv", index=False)
-    assert run("audit", "reference.csv", "same.csv").stdout.startswith("NOTHING SHOWN")
+    assert run("audit", "reference.csv", "same.csv").stdout.startswith("NO CHANGE SHOWN")
     done = run("audit", "reference.csv", "moved.csv")
     assert done.stdout.startswith("CHANGED")
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("b: median")]

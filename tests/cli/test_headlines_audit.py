@@ -140,7 +140,7 @@ def test_one_row_shows_nothing(run, place, samples):
     reference, current = samples
     write(reference, current.head(1))
     (line, *_) = audited(run, "--time", "day")
-    assert line.startswith("NOTHING SHOWN  ")
+    assert line.startswith("NO CHANGE SHOWN  ")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The verdicts of decisions: each word stands here once, and has at most twelve letters."""
+"""The verdicts of decisions: each word stands here once, and has at most thirteen letters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CANNOT_TELL = "CANNOT TELL"
 CHANGED = "CHANGED"
 PERHAPS = "PERHAPS"
 """Weak evidence of a change that has no name yet: it alarms nobody."""
-NOTHING_SHOWN = "NOTHING SHOWN"
+NO_CHANGE_SHOWN = "NO CHANGE SHOWN"
 
 NO_ALARM = "NO ALARM"
 MORE_ERRORS = "MORE ERRORS"
@@ -22,7 +22,7 @@ PART_IS_WORSE = "worse"
 NO_CLEAR_DIFFERENCE = "no clear difference"
 TOO_FEW_TO_TELL = "too few to tell"
 
-GOOD = (SAFE, BETTER, SAME, NOTHING_SHOWN, NO_ALARM)
+GOOD = (SAFE, BETTER, SAME, NO_CHANGE_SHOWN, NO_ALARM)
 BAD = (WORSE, MORE_ERRORS)
 
 # What is good leaves with 0; 2 is an error of the program, so that "cannot tell" has the next free code.

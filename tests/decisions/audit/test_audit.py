@@ -37,7 +37,7 @@ def test_ids_are_found_said_and_used(samples, audited):
 def test_nothing_is_shown_where_nothing_changed(samples):
     rng = np.random.default_rng(3)
     result = audit_samples(people(rng, 500), people(rng, 500))
-    assert result.verdict == "NOTHING SHOWN"
+    assert result.verdict == "NO CHANGE SHOWN"
     assert result.changes.new == ()
     assert result.value == 0.0
     assert p_words(result.p_value) in result.headline()
@@ -108,9 +108,9 @@ def test_awkward_samples(samples):
     with pytest.raises(ValueError, match="column"):
         audit_samples(reference, current.add_prefix("new_"))
     single = audit_samples(reference, current.iloc[:1].reset_index(drop=True))
-    assert single.verdict in ("CHANGED", "NOTHING SHOWN")
+    assert single.verdict in ("CHANGED", "NO CHANGE SHOWN")
     numbers = np.random.default_rng(0).normal(size=(200, 3))
-    assert audit_samples(numbers[:100], numbers[100:]).verdict == "NOTHING SHOWN"
+    assert audit_samples(numbers[:100], numbers[100:]).verdict == "NO CHANGE SHOWN"
 
 
 def test_copies_of_rows_are_no_evidence():
@@ -120,7 +120,9 @@ def test_copies_of_rows_are_no_evidence():
         *(pd.concat([part] * 3, ignore_index=True) for part in (reference, current))
     )
     assert result.verdict == "CANNOT TELL"
-    assert result.headline().startswith("CANNOT TELL  Every row of the reference")
+    warning, answer = result.headline().splitlines()
+    assert warning.startswith("Warning: Every row of the reference stands at least twice")
+    assert answer.startswith("CANNOT TELL  Rows are copies or depend on each other")
 
 
 def orders(rng, n):

@@ -90,7 +90,7 @@ def test_what_follows_time_is_not_held_against_the_early_part():
         frame["month"] = np.where(days < 31, "October", "November")
         sides.append(frame)
     result = audit_samples(*sides, time="day")
-    assert result.verdict == "NOTHING SHOWN"
+    assert result.verdict == "NO CHANGE SHOWN"
     assert result.changes.since == ""
 
 

@@ -49,7 +49,7 @@ def test_two_exporters_are_no_change(write, tmp_path):
     write(orders(2), tmp_path / "current")
     cells = [read_file(tmp_path / name, name) for name in ("reference", "current")]
     result = audit_samples(*cells)
-    assert result.verdict == "NOTHING SHOWN"
+    assert result.verdict == "NO CHANGE SHOWN"
     assert result.settings["id_column"] == "order_id"
     assert {change.column for change in result.changes.columns} >= {"code", "country", "paid"}
     assert all(change.missing == (0.0, 0.0) for change in result.changes.columns)

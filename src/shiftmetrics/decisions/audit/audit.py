@@ -229,7 +229,7 @@ def audit_samples(
     if says.labelled is not None and says.labelled.is_worse:
         verdict = verdicts.WORSE
     elif p_value > LEVEL:
-        verdict = verdicts.NOTHING_SHOWN
+        verdict = verdicts.NO_CHANGE_SHOWN
     elif dependent:
         verdict = verdicts.CANNOT_TELL
     elif p_value > UNNAMED_LEVEL and not changes.has_name:

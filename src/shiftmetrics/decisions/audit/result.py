@@ -51,7 +51,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
     value : float
         Lower limit of the fraction of the current sample that is new; 0 where nothing is shown to be.
     verdict : str
-        "WORSE" where labels show that the model is worse; else "CHANGED" or "NOTHING SHOWN"; "PERHAPS" where a
+        "WORSE" where labels show that the model is worse; else "CHANGED" or "NO CHANGE SHOWN"; "PERHAPS" where a
         change is shown at 5 % but not at 1 %, and no mode and no column tells what it is; "CANNOT TELL" where every
         row of a sample stands several times, or rows depend on each other and the evidence is not overwhelming.
     new_fraction : float
@@ -155,7 +155,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         changes = self.changes
         if shown := self._search_shows(self.new_fraction):
             return f"{shown[0].upper()}{shown[1:]}."
-        if self.verdict == verdicts.NOTHING_SHOWN:
+        if self.verdict == verdicts.NO_CHANGE_SHOWN:
             if not changes.columns:
                 return "No new mode is shown."
             return f"Neither a new mode nor a change of one of {len(changes.columns)} columns is shown."

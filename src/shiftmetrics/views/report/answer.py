@@ -41,7 +41,7 @@ class Answer:
     Attributes
     ----------
     word : str
-        One word of at most twelve letters, such as "SAFE".
+        One word or few, of at most thirteen letters, such as "SAFE".
     tone : {"good", "bad", "open", "plain"}
         Its colour.
     sentence : str
