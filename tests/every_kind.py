@@ -178,4 +178,10 @@ def context_of(name: str) -> Context:
         "TEST": "june.csv",
         "CURRENT": "june.csv",
     }
-    return Context(rows=rows, files=files, command="shiftmetrics it", description="Made up.")
+    return Context(
+        rows=rows,
+        files=files,
+        command="shiftmetrics it",
+        description="Made up.",
+        read=["Took id as the id."],
+    )

@@ -143,7 +143,12 @@ class Job:
     def _write(self, answer: CommandAnswer) -> None:
         from shiftmetrics.views import write_report
 
-        context = replace(answer.context, command=command_line(), files=self._files())
+        context = replace(
+            answer.context,
+            command=command_line(),
+            files=self._files(),
+            read=self._read(answer),
+        )
         if self.report is not None:
             write_report(answer.results, self.report, title=answer.title, context=context)
         if self.json is not None and not is_stdout(self.json):
@@ -154,8 +159,11 @@ class Job:
     def _markdown(self, answer: CommandAnswer) -> str:
         from shiftmetrics.views.report import render_markdown
 
-        notes = [*answer.above, *roles_in_words(self.inputs), *answer.notes]
+        notes = self._read(answer)
         return render_markdown(answer.results, title=answer.title, notes=notes, files=self._files())
+
+    def _read(self, answer: CommandAnswer) -> list[str]:
+        return [*answer.above, *roles_in_words(self.inputs), *answer.notes]
 
     def _files(self) -> dict[str, str]:
         return files_by_argument(self.inputs)

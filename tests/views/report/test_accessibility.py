@@ -1,4 +1,4 @@
-"""The page in a browser: no finding of axe-core at three widths, light and dark, and nothing that is cut off."""
+"""The page of every kind in a browser: no finding of axe-core at two widths, light and dark, and nothing cut off."""
 
 import html
 import json
@@ -10,11 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from every_kind import KINDS, context_of, tokens
 from shiftmetrics.views.report import render_report
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
+EACH = [
+    name
+    for name in KINDS
+    if ":" not in name or name.endswith((": labelled", ": changed", ": samples"))
+]
+"""One of each kind."""
 SCHEMES = {"light": "1", "dark": "0"}
 PROBE = """
 <script>%s</script>
@@ -31,6 +38,10 @@ addEventListener("load", async () => {
         (one) => one.getBoundingClientRect().right > innerWidth),
       ...[...document.querySelectorAll("svg text")].filter(
         (one) => one.getBoundingClientRect().right > one.closest("svg").getBoundingClientRect().right + 2),
+      // text outside its box, but for boxes that scroll and words for readers alone
+      ...[...document.querySelectorAll("main *, header *")].filter((one) =>
+        one.children.length === 0 && one.textContent.trim() && !one.closest("svg, .scroll, .unseen") &&
+        one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== "inline"),
     ].map((one) => one.textContent),
     checked: found.passes.length,
     violations: found.violations.map((one) => one.id + ": " + one.nodes.map((node) => node.html.slice(0, 120))),
@@ -58,8 +69,8 @@ def axe_core() -> Path | None:
     return next((Path(place) for place in places if place and Path(place).is_file()), None)
 
 
-# a page of all results, and of one measure alone, which leads with its answer
-PAGES = ["all", *(pytest.param(name, marks=pytest.mark.slow) for name in ("mild", "break", "new"))]
+# a page of several results, and one of each kind, which leads with its answer
+PAGES = ["all", *(pytest.param(name, marks=pytest.mark.slow) for name in (*EACH, "tokens"))]
 
 
 @pytest.fixture(scope="module", params=PAGES)
@@ -70,7 +81,11 @@ def probed(request, results, context, tmp_path_factory):
         pytest.skip(
             "needs Chromium, and axe-core from npm (AXE_CORE=.../axe.min.js, or npm install --global)"
         )
-    shown = results if request.param == "all" else {request.param: results[request.param]}
+    shown = results
+    if request.param != "all":
+        context = context_of(request.param)
+        make = KINDS.get(request.param, lambda: tokens(tmp_path_factory.mktemp("logs")))
+        shown = {request.param: make()}
     page = re.sub(
         r"<meta http-equiv[^>]*>", "", render_report(shown, title="Pets", context=context)
     )
@@ -82,12 +97,12 @@ def probed(request, results, context, tmp_path_factory):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", [390, 800, 1200])
+@pytest.mark.parametrize("width", [420, 1400])
 def test_axe_core_finds_nothing(probed, width, scheme):
     frame = probed.with_name(f"{width}.html")
     frame.write_text(FRAME % width, encoding="utf-8")
     command = [
-        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1300,1000",
+        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1500,1000",
         f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}", "--virtual-time-budget=20000", "--dump-dom",
         f"--user-data-dir={probed.parent / 'profile'}", frame.as_uri(),
     ]  # fmt: skip

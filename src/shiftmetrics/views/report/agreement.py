@@ -161,7 +161,8 @@ def _add_least(entry: Entry) -> None:
             line[heading] = Markup("{} {} ({})").format(picture, class_names[predicted], confidence)
         line["Agreement (nats)"] = number(float(entry.result.per_sample[i]))
         lines.append(line)
-    entry.add_table(lines, "The pairs that agree least: predictions, with the model's confidence.")
+    caption = "The pairs that agree least: predictions, with the model's confidence."
+    entry.add_table(lines, caption, rows=True)
 
 
 def curve_facts(result: Any) -> list[Fact]:

@@ -118,7 +118,7 @@ def answer_of(result: Result) -> Answer:
     makers = (_ANSWERS[base] for base in type(result).__mro__ if base in _ANSWERS)
     answer = next(makers, plain_answer)(result)
     sentence, rest = in_brief(answer.sentence)
-    findings = answer.findings or own_words(result, answer.evidence)
+    findings = answer.findings or own_words(result, {answer.sentence, *answer.evidence})
     above = tuple(getattr(result, "above", ()))
     return replace(
         answer,
@@ -145,9 +145,7 @@ def plain_answer(result: Any) -> Answer:
         )
     value = f"{format_number(result.value)} {result.unit}".strip()
     tile = Tile(name=result.title, value=value, meaning=ends_of(result.interval))
-    return Answer(
-        word="MEASURED", tone="plain", sentence=f"{result.title}: {value}.", tiles=(tile,)
-    )
+    return Answer(word="MEASURED", tone="plain", sentence=result.headline(), tiles=(tile,))
 
 
 def in_brief(sentence: str) -> tuple[str, str]:
@@ -185,12 +183,12 @@ def in_brief(sentence: str) -> tuple[str, str]:
     return f"{' '.join(tokens[:end]).rstrip(';:.')}.", rest
 
 
-def own_words(result: Any, evidence: Sequence[str]) -> tuple[str, ...]:
+def own_words(result: Any, said: set[str]) -> tuple[str, ...]:
     """Return what a result says of itself, without what stands in other parts of its answer."""
     sentences = list(result.notes())
     if not hasattr(result, "verdict"):
         sentences.insert(0, result.headline())
-    elsewhere = {*evidence, *getattr(result, "next_steps", ())}
+    elsewhere = {*said, *getattr(result, "next_steps", ())}
     for warning in result.warnings:
         elsewhere |= {warning, f"Warning: {warning}"}
     return tuple(text for text in sentences if text not in elsewhere)

@@ -74,7 +74,7 @@ def fill_audit(entry: Entry) -> None:
     """Show the modes with their columns and samples, then the columns by themselves."""
     result: AuditResult = entry.result
     entry.sentences += [*result.model_notes(), *result.changes.column_notes]
-    entry.add_table(_mode_lines(entry), "New modes")
+    entry.add_table(_mode_lines(entry), "New modes", option="--rows new_rows.csv")
     if result.changes.columns:
         entry.draw("columns", height=1.2 + 0.3 * min(len(result.changes.columns), MOST_COLUMNS))
     for picture in result.changes.pictures:

@@ -69,6 +69,8 @@ class Context:
         A sentence for the section of the result of each name: how its numbers came about.
     command : str
         The command line that made the page.
+    read : sequence of str
+        How the inputs were read: what their columns were taken for.
     files : mapping of str to str
         The file that was given for each argument of the command, such as REFERENCE: what to do next names them.
     rules : RulesResult, optional
@@ -80,5 +82,6 @@ class Context:
     rows: Mapping[str, Rows] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
+    read: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     rules: RulesResult | None = None

@@ -124,7 +124,7 @@ def diff_facts(result: DiffResult) -> list[Fact]:
 def fill_diff(entry: Entry) -> None:
     """Show the difference, the most frequent changes, the parts, and the rows that changed."""
     result: DiffResult = entry.result
-    entry.sentences += [*entry.answer.findings, *entry.answer.evidence]
+    entry.sentences += entry.answer.findings
     # outputs of a regression do not change from class to class
     if result.changes.frequent:
         entry.draw("changes", height=1.2 + 0.3 * len(result.changes.frequent))
@@ -140,7 +140,8 @@ def fill_diff(entry: Entry) -> None:
     ]
     entry.add_table(counts, "Most frequent changes")
     entry.add_table([_part_line(result, part) for part in result.parts], "Classes and groups")
-    entry.add_table(_row_lines(entry), "Changed rows, in the order in which to label them")
+    caption = "Changed rows, in the order in which to label them"
+    entry.add_table(_row_lines(entry), caption, rows=True, option="--changed changed.csv")
 
 
 def _part_line(result: DiffResult, part: Any) -> dict[str, Any]:

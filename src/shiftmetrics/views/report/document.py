@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from shiftmetrics._core.drawing import printable
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.files import write_text
 from shiftmetrics._core.result import Result, error_in_words
 from shiftmetrics._version import __version__
+from shiftmetrics.views.drawings.kinds import kinds_of
 from shiftmetrics.views.report.answer import answer_of, overall
 from shiftmetrics.views.report.card import chart_of
 from shiftmetrics.views.report.context import Context, Rows
@@ -144,10 +146,7 @@ def _page(named: Mapping[str, Result], title: str, context: Context, detail: int
     if len(entries) == 1:
         (entry,) = entries
         answer = entry.answer
-        # what the first screen shows is not drawn again
-        drawn = [each.svg for each in entry.figures if each.kind == answer.chart]
-        chart = drawn[0] if drawn else chart_of(entry.result, answer, entry.name)
-        entry.figures = [each for each in entry.figures if each.kind != answer.chart]
+        chart = _first_picture(entry)
     page = render(
         "page.html.j2",
         {
@@ -163,11 +162,24 @@ def _page(named: Mapping[str, Result], title: str, context: Context, detail: int
             "warnings": _of_whom(named, [_doubts(entry) for entry in entries]),
             "sections": {name: _body(name, part) for name, part in shown.items()},
             "methods": _methods(named, list(shown)),
+            "settings": _settings(named),
             "written": f"{datetime.datetime.now(datetime.UTC):%d %B %Y, %H:%M UTC}",
         },
     )
     # names of rows may hold characters that end a page, or that turn it; a number stays on the line of its unit
     return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", printable(page))
+
+
+def _first_picture(entry: Entry) -> Markup | None:
+    """Return the picture of the first screen; one that the section has too is moved, and not drawn again."""
+    kind = entry.answer.chart
+    if kind is None:
+        kind = next(iter(kinds_of(type(entry.result))), "")
+    for figure in entry.figures:
+        if figure.kind == kind:
+            entry.figures.remove(figure)
+            return figure.svg
+    return chart_of(entry.result, entry.answer, entry.name)
 
 
 def _entry(name: str, result: Result, context: Context, detail: int) -> Entry:
@@ -180,6 +192,7 @@ def _entry(name: str, result: Result, context: Context, detail: int) -> Entry:
         answer=answer_of(result).named(context.files),
         rows=context.rows.get(name, Rows()),
         detail=detail,
+        command=context.command,
         facts=facts_of(result),
         sentences=[remark] if remark else [],
     )
@@ -250,9 +263,15 @@ def _of_whom(named: Mapping[str, Result], messages: Sequence[Sequence[str]]) -> 
 
 
 def _methods(named: Mapping[str, Result], sections: Sequence[str]) -> str:
-    """Return how to read each measure, its limits, and the settings behind every number."""
+    """Return how to read each measure, and its limits."""
     # the largest of the numerical errors holds for all numbers of the page
     bounds = [result.error_bound for result in named.values() if np.isfinite(result.error_bound)]
+    error = error_in_words(max(bounds, default=0.0))
+    return render("methods.html.j2", {"sections": sections, "error": error})
+
+
+def _settings(named: Mapping[str, Result]) -> dict[str, dict[str, str]]:
+    """Return the settings behind every number."""
     settings = {}
     for name, result in named.items():
         settings[_full_name(name, result)] = {
@@ -261,12 +280,7 @@ def _methods(named: Mapping[str, Result], sections: Sequence[str]) -> str:
             "numerical error": f"{result.error_bound:.1e}" if result.error_bound else "none",
             **{key: _short(value) for key, value in result.settings.items()},
         }
-    values = {
-        "sections": sections,
-        "error": error_in_words(max(bounds, default=0.0)),
-        "settings": settings,
-    }
-    return render("methods.html.j2", values)
+    return settings
 
 
 def _full_name(name: str, result: Result) -> str:

@@ -54,7 +54,7 @@ def monitor_answer(result: MonitorResult) -> Answer:
 def fill_monitor(entry: Entry) -> None:
     """Show each alarm."""
     result: MonitorResult = entry.result
-    entry.sentences += result.notes()
+    entry.sentences += entry.answer.findings
     lines = [
         {
             "Alarm": alarm.name,

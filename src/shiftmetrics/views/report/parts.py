@@ -127,10 +127,15 @@ class Fact:
 
 @dataclass(frozen=True)
 class ReportTable:
-    """A table: each line maps headings to cells, which are strings, `Number` or Markup."""
+    """A table: each line maps headings to cells, which are strings, `Number` or Markup.
+
+    ``rows`` where its lines are rows of the sample, and ``command`` what writes all of these.
+    """
 
     lines: list[dict[str, Any]]
     caption: str = ""
+    rows: bool = False
+    command: str = ""
 
     @property
     def headings(self) -> dict[str, bool]:
@@ -151,7 +156,10 @@ class Figure:
 
 @dataclass(kw_only=True)
 class Entry:
-    """What the page says about one result. ``detail`` is how many rows and pictures to show, 0 for none."""
+    """What the page says about one result.
+
+    ``detail`` is how many rows and pictures to show, 0 for none, and ``command`` what was typed for it.
+    """
 
     name: str
     section: str
@@ -159,6 +167,7 @@ class Entry:
     answer: Answer
     rows: Rows
     detail: int
+    command: str
     facts: list[Fact]
     sentences: list[str]
     figures: list[Figure] = field(default_factory=list)
@@ -186,10 +195,16 @@ class Entry:
         drawings = self.folded if folded else self.figures
         drawings.append(Figure(svg, kind, note))
 
-    def add_table(self, lines: list[dict[str, Any]], caption: str) -> None:
-        """Add a table, unless it is empty."""
-        if lines:
-            self.tables.append(ReportTable(lines, caption))
+    def add_table(
+        self, lines: list[dict[str, Any]], caption: str, *, rows: bool = False, option: str = ""
+    ) -> None:
+        """Add a table, unless it is empty; of ``rows``, an ``option`` of the command that was typed writes all."""
+        if not lines:
+            return
+        command = ""
+        if option and self.command and option.split()[0] not in self.command:
+            command = f"{self.command} {option}"
+        self.tables.append(ReportTable(lines, caption, rows, command))
 
 
 @dataclass(frozen=True)

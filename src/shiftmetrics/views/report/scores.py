@@ -70,7 +70,8 @@ def fill_scores(entry: Entry) -> None:
         entry.draw("sizes", height=2.6)
     lines = [_part_line(result, part) for part in result.parts]
     entry.add_table(lines, "Tasks and groups")
-    entry.add_table(_question_lines(entry), "Questions whose score changed, the worst first")
+    caption = "Questions whose score changed, the worst first"
+    entry.add_table(_question_lines(entry), caption, rows=True, option="--changed changed.csv")
 
 
 def _part_line(result: ScoreDiffResult, part: Any) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def _add_rows(
             for name in table.columns[:MOST_COLUMNS]:
                 line[str(name)] = Number(cell_of(table[name].iloc[row]))
         lines.append(line)
-    entry.add_table(lines, caption)
+    entry.add_table(lines, caption, rows=True)
 
 
 def changed_cells(start: Any, end: Any) -> str:

@@ -44,13 +44,17 @@ def stability_answer(result: StabilityResult) -> Answer:
     )
 
 
-def _chart_of(result: StabilityResult) -> str | None:
+def _chart_of(result: StabilityResult) -> str:
     """Return the drawing: errors up to the threshold, or the shift where the risk is no rate of errors."""
     # a result without its rows has nothing to draw, nor has one without a shift
     if not math.isfinite(result.value) or result.plan.weights is None:
         return ""
-    is_rate = risk_name(result.settings) == "error rate"
-    return "errors" if is_rate and result.plan.changed_fraction > 0.0 else None
+    if result.plan.changed_fraction > 0.0:
+        if risk_name(result.settings) == "error rate":
+            return "errors"
+        if result.plan.effective_sample_fraction > NEARLY_EVEN:
+            return "distances"
+    return "weights"
 
 
 def _in_short(result: StabilityResult) -> tuple[str, Tone, str]:
