@@ -25,6 +25,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "formulas",
     "headings",
+    "reference",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",

@@ -109,14 +109,15 @@ QUESTIONS = {
     "language model": "language_models.md",
     "pytest": "tests_and_jobs.md",
     "GitHub Actions": "tests_and_jobs.md",
-    "label first": "diff.md",
+    "label first": "label_first.md",
     "rank many models": "comparison.md",
     "data drift": "audit.md",
     "watch batch after batch": "monitor.md",
     "robustness": "stability_models.md",
     "what is new": "novelty.md",
     "training loop": "training-loops.md",
-    "larger than memory": "files.md",
+    "larger than memory": "large_data.md",
+    "notebook": "notebooks.md",
 }
 
 

@@ -30,6 +30,9 @@ document.querySelectorAll("div.highlight-python pre, div.highlight-console pre, 
   .forEach(addButton);
 document.querySelectorAll(".table-wrapper").forEach((box) => {
   box.tabIndex = 0;
-  box.setAttribute("role", "region");
+  box.setAttribute("role", "group");
   box.setAttribute("aria-label", "Table");
 });
+for (const [part, name] of [[".sidebar-drawer", "Site"], [".toc-drawer", "This page"]]) {
+  document.querySelectorAll(part).forEach((box) => box.setAttribute("aria-label", name));
+}
