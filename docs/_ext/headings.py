@@ -1,4 +1,4 @@
-"""Headings that say what they are: captions of the sidebar have a level, and empty corners of tables are no headings."""
+"""Headings that say what they are: captions of the sidebar have a level, empty corners of tables are none."""
 
 from __future__ import annotations
 

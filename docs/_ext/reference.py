@@ -1,6 +1,6 @@
 """Reference by groups: what a list of the reference names without a page of its own stands in full below the list.
 
-A list with ``:toctree: generated`` makes a page for each name, for functions that are called and results that they return.
+A list with ``:toctree: generated`` makes a page for each name: functions that are called, and what they return.
 Records inside results, losses and the laboratory are read together, on the page of their group.
 """
 
@@ -12,7 +12,6 @@ from typing import Any
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.ext.autosummary import Autosummary, get_import_prefixes_from_env
-
 
 FOREIGN = "set_fit_request, set_score_request, set_predict_request, set_transform_request"
 """What scikit-learn writes on estimators, with links into its own pages."""
