@@ -268,11 +268,16 @@ def skewed_errors(
     -------
     below, above : float
     """
-    spread = float(np.hypot.reduce(influence))  # does not overflow
-    if spread == 0.0:
+    # Relative to the largest, so that no square overflows.
+    largest = float(np.abs(influence).max(initial=0.0))
+    if largest == 0.0:
         return 0.0, 0.0
-    skewness = float(
-        np.sum((influence / spread) ** 3)
+    relative = influence / largest
+    squares = relative * relative
+    norm = math.sqrt(float(squares.sum()))
+    spread = largest * norm
+    skewness = (
+        float((squares * relative).sum()) / norm**3
     )  # of one unit, over the root of their number
     # With u = (value - truth) / spread and skewness a, Hall's transformation is
     # g(u) = u + a u^2 / 3 + a^2 u^3 / 27 + a / 6; its inverse at a quantile q is 3 / a [cbrt(1 + a (q - a / 6)) - 1].
