@@ -191,7 +191,10 @@ def test_skops_needs_no_trust_for_types_that_it_knows(run, fails, place, folder)
     ]
     done = run(*arguments, "model.skops")
     assert done.exit_code == 0, done.output
-    assert "Give --trust" in fails(*arguments, "unknown.skops")
+    refused = fails(*arguments, "unknown.skops")
+    assert "Give --trust" in refused
+    for name in pytest.importorskip("skops.io").get_untrusted_types(file="unknown.skops"):
+        assert name in refused.replace("\n", "")
 
 
 class Crash:

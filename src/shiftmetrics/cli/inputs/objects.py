@@ -15,7 +15,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import is_in_chunks, is_table, to_numpy
 from shiftmetrics._core.exceptions import error_at
-from shiftmetrics._core.validation import needs
+from shiftmetrics._core.validation import first_few, needs
 from shiftmetrics.cli.options import OPENING
 
 SKOPS_SUFFIX = ".skops"
@@ -71,7 +71,7 @@ def check_model(text: str, argument: str = "--model") -> None:
             f"got {text!r}. Write a model with skops.io.dump(model, 'model.skops')."
         )
     if not text.lower().endswith(SKOPS_SUFFIX):
-        remedy = " A model that skops.io.dump has written needs no trust."
+        remedy = " A model of scikit-learn that skops.io.dump has written needs no trust."
         require_trust(text, argument, remedy="" if is_attribute(text) else remedy)
 
 
@@ -155,8 +155,12 @@ def _load_skops(text: str, argument: str) -> Any:
         from skops import io
     # skops opens what it knows, and lists the rest
     unknown = io.get_untrusted_types(file=text)
-    if unknown:
-        require_trust(text, argument)
+    if unknown and not OPENING.get().trust:
+        raise UntrustedError(
+            f"Opening {argument}, {text}, makes objects of types that skops does not know, whose code runs: "
+            f"{first_few(sorted(unknown), show=str)}. Give --trust, or trust = true in a configuration, if you trust "
+            "its origin. Models of scikit-learn alone need no trust."
+        )
     return io.load(text, trusted=unknown)
 
 
