@@ -5,9 +5,19 @@ import pytest
 
 from pools import as_models, pool
 from shiftmetrics import Resampling, compare_agreement
-from shiftmetrics.comparison.agreement_words import SHARED, WORDS
+from shiftmetrics.comparison.agreement_words import SCORE_NAMES, SHARED, WORDS
+from shiftmetrics.comparison.criteria import SCORES
+from shiftmetrics.comparison.selection_criteria import LABEL_FREE, SOURCE_ACCURACY, VOTE_AND_SOURCE
 
 FEW = Resampling(rng=0, n_resamples=60)
+
+
+def test_every_criterion_has_words_and_stands_in_the_docstring() -> None:
+    others = (*LABEL_FREE, SOURCE_ACCURACY, VOTE_AND_SOURCE)
+    assert set(SCORE_NAMES) == set(SCORES)
+    assert set(WORDS) == set(others)
+    for name in (*SCORES, *others):
+        assert f'"{name}"' in compare_agreement.__doc__
 
 
 @pytest.mark.parametrize("labelled", [False, True])

@@ -32,6 +32,18 @@ def test_scores_of_a_confusion_are_those_of_scikit_learn(seed):
     assert criteria.balanced_accuracy(found) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("name", criteria.SCORES)
+def test_a_score_is_a_fraction(name):
+    """Intervals of scores are cut at 0 and 1, and have one more row against the value or for it."""
+    score = criteria.SCORES[name]
+    assert score(np.diag([0.25, 0.75])) == 1.0
+    assert score(np.array([[0.0, 0.5], [0.5, 0.0]])) == 0.0
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        found = rng.dirichlet(np.full(9, 0.2)).reshape(3, 3)
+        assert 0.0 <= score(found) <= 1.0
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_vote_is_that_of_a_slow_count(seed):
     _, before, _ = pool(seed, n=60)

@@ -1,5 +1,7 @@
 """Kernels: right wherever the rows lie, the same from every array library, and strict about a user's function."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,15 @@ from hypothesis import strategies as st
 
 import oracles
 from optional import array_api_strict, torch
-from shiftmetrics.novelty.score.kernels import EPSILON, CallableKernel, CosineKernel, GaussianKernel
+from shiftmetrics import compare_novelty, kernel_entropic_novelty
+from shiftmetrics.novelty.score.kernels import (
+    EPSILON,
+    KERNELS,
+    CallableKernel,
+    CosineKernel,
+    GaussianKernel,
+    KernelName,
+)
 
 
 @given(
@@ -103,3 +113,13 @@ def test_a_function_is_a_kernel() -> None:
 def test_a_function_that_is_no_kernel_is_refused(returned: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         CallableKernel(lambda a, b: returned)(np.zeros((2, 1)), np.zeros((3, 1)))
+
+
+def test_types_and_docstrings_name_the_kernels_of_the_register() -> None:
+    assert get_args(KernelName) == tuple(KERNELS)
+    for function in (kernel_entropic_novelty, compare_novelty):
+        (line,) = [
+            part for part in function.__doc__.splitlines() if part.startswith("    kernel :")
+        ]
+        for name in KERNELS:
+            assert f'"{name}"' in line
