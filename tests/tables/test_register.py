@@ -91,34 +91,6 @@ def test_a_new_kind_is_one_reader_more(tmp_path, monkeypatch):
         add_reader(dataclasses.replace(toy, name="another", read=None))
 
 
-STRANGERS = {
-    "PDF": b"%PDF-1.7\n1 0 obj",
-    "HTML": b"<!DOCTYPE html><html><body>404</body></html>",
-    "XML": b"<?xml version='1.0'?><a/>",
-    "image": b"\x89PNG\r\n\x1a\n" + bytes(20),
-    "HDF5": b"\x89HDF\r\n\x1a\n" + bytes(20),
-    "SQLite": b"SQLite format 3\x00" + bytes(50),
-    "pickled": b"\x80\x04\x95\x10\x00\x00\x00",
-    "tar": b"a.csv" + bytes(252) + b"ustar\x0000",
-    "Git LFS": b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
-    "Office 97": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(50),
-    "object of R": b"X\n\x00\x00\x00\x03" + bytes(20),
-    "no kind that is known": bytes(range(256)) * 4,
-}
-
-
-@pytest.mark.parametrize("name", STRANGERS)
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_what_is_no_table_is_refused_by_what_it_is(name, suffix, tmp_path):
-    path = tmp_path / f"old{suffix}"
-    path.write_bytes(STRANGERS[name])
-    with pytest.raises(
-        UnreadableError, match=rf"^OLD must be a table, got '.*{name}.*\. \w"
-    ) as caught:
-        read_file(path, "OLD")
-    assert caught.value.argument == "OLD"
-
-
 def test_pickled_objects_are_never_opened(tmp_path):
     path = tmp_path / "old.npy"
     np.save(path, np.array([{}, None], dtype=object), allow_pickle=True)
