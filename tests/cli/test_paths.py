@@ -143,30 +143,3 @@ def test_a_named_pipe_is_refused(command, option, place):
     os.mkfifo("pipe")
     with pytest.raises(ValueError, match="named pipe"):
         check_paths(options_of(command), {option.name: Path("pipe")}, {})
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--junit", "batch.csv"],
-        ["--junit", "p.json"],
-        ["--junit", "./link.csv"],
-        ["--state", "s.json", "--json", "s.json"],
-        ["--json", "p.state.json"],
-        ["--json", "./p.state.json"],
-        ["--state", "x.html", "--report", "x.html"],
-        ["--junit", "x.xml", "--report", "x.xml"],
-        ["--state", "x.xml", "--junit", "x.xml"],
-        ["--state", "s.json", "--json", "s.history.jsonl"],
-        ["--state", "p.json"],
-    ],
-)
-def test_a_monitor_replaces_no_other_file(options, run, fails, place):
-    table = pd.DataFrame({"a": np.random.default_rng(0).normal(size=60)})
-    table.to_csv("batch.csv", index=False)
-    assert run("passport", "batch.csv", "--output", "p.json").exit_code == 0
-    Path("link.csv").symlink_to("batch.csv")
-    before = {path.name: path.read_bytes() for path in place.iterdir()}
-    message = fails("monitor", "p.json", "batch.csv", *options)
-    assert options[0] in message
-    assert {path.name: path.read_bytes() for path in place.iterdir()} == before

@@ -1,7 +1,23 @@
 """Files of an example: what the first page shows, and nothing of others written over."""
 
+import re
+from pathlib import Path
+
 import pandas as pd
 import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def shown(command):
+    """Return what the README and the pages show below a command, up to dots for the rest."""
+    found = {}
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        pattern = rf"^\$ shiftmetrics {command} .*\n((?:(?!\$ ).+\n)+?)\.\.\.$"
+        for lines in re.findall(pattern, page.read_text(encoding="utf-8"), re.MULTILINE):
+            found[page.name] = lines.splitlines()
+    assert "README.md" in found
+    return found
 
 
 def test_the_example_of_an_audit_is_what_the_first_page_shows(run, tmp_path, monkeypatch):
@@ -10,7 +26,8 @@ def test_the_example_of_an_audit_is_what_the_first_page_shows(run, tmp_path, mon
     result = run("audit", "reference.csv", "current.csv", "--time", "day")
     current = pd.read_csv("current.csv")
     riders = current["job"] == "delivery rider"
-    assert result.stdout.startswith("CHANGED  14 % of the samples are new, in 2 modes")
+    for page, lines in shown("audit reference.csv current.csv --time day").items():
+        assert result.stdout.splitlines()[: len(lines)] == lines, page
     assert f"job = delivery rider, hours above 54, age 23  {riders.sum()} samples" in result.stdout
     assert f"income missing  {current['income'].isna().sum()} samples" in result.stdout
     assert result.stdout.count("since 2024-10-16 (0 % > ") == 2
@@ -29,12 +46,8 @@ def test_the_example_of_two_models_is_what_the_first_page_shows(run, fails, tmp_
     assert run("example", "diff").exit_code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["labels.csv", "new.csv", "old.csv"]
     done = run("diff", "old.csv", "new.csv", "--labels", "labels.csv", "--allow", "0.01")
-    *read, verdict = done.stdout.splitlines()[:3]
-    assert read == [
-        "Read old.csv and new.csv: id image_id, classes 0, 1, 2, 3, 4, 5 and 4 more.",
-        "Read labels.csv: id image_id, truth label.",
-    ]
-    assert verdict.startswith("SAFE  new is 2.8 points better")
+    for page, lines in shown("diff old.csv new.csv --labels labels.csv --allow 0.01").items():
+        assert done.stdout.splitlines()[: len(lines)] == lines, page
     assert done.exit_code == 0
 
 

@@ -2,6 +2,7 @@
 
 import json
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -69,3 +70,30 @@ def test_an_alarm_is_silent_once_it_is_acknowledged(run, tmp_path, monkeypatch):
     history = (tmp_path / "p.state.history.jsonl").read_text().splitlines()
     lines = [json.loads(line) for line in history]
     assert [line["acknowledged"] for line in lines] == [[], ["new station"], []]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--junit", "batch.csv"],
+        ["--junit", "p.json"],
+        ["--junit", "./link.csv"],
+        ["--state", "s.json", "--json", "s.json"],
+        ["--json", "p.state.json"],
+        ["--json", "./p.state.json"],
+        ["--state", "x.html", "--report", "x.html"],
+        ["--junit", "x.xml", "--report", "x.xml"],
+        ["--state", "x.xml", "--junit", "x.xml"],
+        ["--state", "s.json", "--json", "s.history.jsonl"],
+        ["--state", "p.json"],
+    ],
+)
+def test_a_monitor_replaces_no_other_file(options, run, fails, place):
+    table = pd.DataFrame({"a": np.random.default_rng(0).normal(size=60)})
+    table.to_csv("batch.csv", index=False)
+    assert run("passport", "batch.csv", "--output", "p.json").exit_code == 0
+    Path("link.csv").symlink_to("batch.csv")
+    before = {path.name: path.read_bytes() for path in place.iterdir()}
+    message = fails("monitor", "p.json", "batch.csv", *options)
+    assert options[0] in message
+    assert {path.name: path.read_bytes() for path in place.iterdir()} == before
