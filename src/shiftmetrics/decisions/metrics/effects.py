@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.decisions.metrics.answers import AnswerSide, reach_of_answers
 from shiftmetrics.decisions.metrics.names import TOP, NamedMetric
 from shiftmetrics.decisions.metrics.ranking import (
@@ -122,14 +122,30 @@ def effects_on_probabilities(metric: NamedMetric, inputs: ClassInputs) -> Metric
         old, new = (effects_on_mean(_is_among(labels, part, metric.n_top)) for part in both)
         return MetricEffects(old=old, new=new, reach=1.0, rarest=len(labels))
     if metric.is_binary:
-        positive = labels == inputs.positive
-        of = effects_on_area if metric.name == "roc_auc" else effects_on_average_precision
-        old, new = (of(part[:, inputs.positive], positive) for part in both)
-        rarest = min(int(positive.sum()), int((~positive).sum()))
-        reach = (len(labels) - 1.0) / max(rarest - 1.0, 1.0)
-        if metric.name == "average_precision":
-            reach = max(reach, range_of_effects(old, new))
-        return MetricEffects(old=old, new=new, reach=reach, rarest=rarest)
+        assert inputs.positive is not None
+        of_positive = (both[0][:, inputs.positive], both[1][:, inputs.positive])
+        return _effects_on_one_area(metric, labels == inputs.positive, of_positive)
+    return _effects_on_areas(metric, inputs, both)
+
+
+def _effects_on_one_area(
+    metric: NamedMetric, positive: BoolArray, both: tuple[FloatArray, FloatArray]
+) -> MetricEffects:
+    """Return the effects on the area, or the average precision, of one class by its probabilities."""
+    effects_of = effects_on_area if metric.name == "roc_auc" else effects_on_average_precision
+    old, new = (effects_of(part, positive) for part in both)
+    rarest = min(int(positive.sum()), int((~positive).sum()))
+    reach = (len(positive) - 1.0) / max(rarest - 1.0, 1.0)
+    if metric.name == "average_precision":
+        reach = max(reach, range_of_effects(old, new))
+    return MetricEffects(old=old, new=new, reach=reach, rarest=rarest)
+
+
+def _effects_on_areas(
+    metric: NamedMetric, inputs: ClassInputs, both: tuple[FloatArray, FloatArray]
+) -> MetricEffects:
+    """Return the effects on the mean area of several classes, against the rest or one against another."""
+    labels = inputs.labels
     counts = np.bincount(labels, minlength=inputs.n_classes)
     if not counts.min():
         return _undefined(len(labels))
@@ -146,7 +162,7 @@ def _effects_on_losses(
 ) -> MetricEffects:
     """Return the effects on a log loss or Brier score, or on how much less it is than that of the labels' rates."""
     n_classes = both[0].shape[1]
-    losses = [-_row_scores(OF_LOSSES[metric.name], labels, part) for part in both]
+    losses = [_row_losses(OF_LOSSES[metric.name], labels, part) for part in both]
     reach = 1.0 if n_classes == 2 else 2.0
     if OF_LOSSES[metric.name] == "neg_log_loss":
         reach = max(
@@ -187,16 +203,16 @@ def _loss_when_wrong(labels: IntArray, probabilities: FloatArray) -> float:
     return float(np.median(-np.log(np.clip(others, LEAST_PROBABILITY, 1.0))))
 
 
-def _row_scores(name: str, labels: IntArray, probabilities: FloatArray) -> FloatArray:
-    """Return minus the loss of each row: a Brier score is halved for two classes, as in scikit-learn."""
+def _row_losses(name: str, labels: IntArray, probabilities: FloatArray) -> FloatArray:
+    """Return the loss of each row: a Brier score is halved for two classes, as in scikit-learn."""
     of_labels = probabilities[np.arange(len(labels)), labels]
     if name == "neg_log_loss":
-        return np.asarray(np.log(np.clip(of_labels, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)))
+        return np.asarray(-np.log(np.clip(of_labels, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)))
     # sum_k (p_k - y_k)^2 = sum_k p_k^2 - 2 p_y + 1
     squared = (probabilities**2).sum(axis=1) - 2.0 * of_labels + 1.0
     if probabilities.shape[1] == 2:
         squared = 0.5 * squared
-    return np.asarray(-squared)
+    return np.asarray(squared)
 
 
 def effects_on_mean(values: FloatArray) -> RowEffects:
