@@ -170,7 +170,8 @@ def audit_samples(
     rows = [at_most_rows(np.arange(len(side)), _COLUMN_ROWS, generator) for side in (base, sample)]
     parts = base.iloc[rows[0]], sample.iloc[rows[1]]
     times = None if periods is None else replace(periods, of_sample=periods.of_sample[rows[1]])
-    changed = compared_columns(*parts, encoder.columns)
+    written = [each.frame.iloc[chosen] for each, chosen in zip(cells, rows, strict=True)]
+    changed = compared_columns(*parts, encoder.columns, (written[0], written[1]))
     changed = with_causes(changed, encoder.columns, *parts, times)
     look = None
     if periods is not None:

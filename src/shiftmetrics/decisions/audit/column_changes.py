@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,7 +43,8 @@ class ColumnChange(Record):
         From 0 to 1: the largest difference of the two distribution functions (numbers, dates; Kolmogorov and
         Smirnov), of the fractions of any set of levels (categories; total variation, rare levels as one), or of the
         fractions of texts that hold a word or a phrase of two; or the
-        change of the fraction that is missing, or infinite, where that is larger.
+        change of the fraction that is missing, infinite, or written with blanks at its ends, or the difference of the
+        times of day, where that is larger.
     p_value : float
         Of "both samples have one distribution", adjusted for the number of columns (Holm).
     missing : tuple of two floats
@@ -76,7 +77,10 @@ class ColumnChange(Record):
 
 
 def compared_columns(
-    reference: pd.DataFrame, current: pd.DataFrame, columns: Sequence[Column]
+    reference: pd.DataFrame,
+    current: pd.DataFrame,
+    columns: Sequence[Column],
+    written: tuple[pd.DataFrame, pd.DataFrame] | None = None,
 ) -> tuple[ColumnChange, ...]:
     """Compare two samples column by column; the largest effect comes first.
 
@@ -88,15 +92,23 @@ def compared_columns(
         The two samples.
     columns : sequence of Column
         The columns and their roles, such as `TableEncoder.columns`.
+    written : pair of DataFrame, optional
+        The same cells as they are written: words with the blanks at their ends, which are no part of a level.
     """
     found = []
     for column in columns:
+        sides = reference[column.name], current[column.name]
         if column.role == "category":
-            found.append(_levels_change(column, reference[column.name], current[column.name]))
+            change = _levels_change(column, *sides)
         elif column.role == "text":
-            found.append(_text_change(column, reference[column.name], current[column.name]))
+            change = _text_change(column, *sides)
         elif column.role in COMPARED:
-            found.append(_numbers_change(column, reference[column.name], current[column.name]))
+            change = _numbers_change(column, *sides)
+        else:
+            continue
+        if written is not None and column.role in ("category", "text"):
+            change = with_blanks(change, [side[column.name] for side in written])
+        found.append(change)
     # Many columns are asked at once: without this, one in twenty would "change" in any two samples.
     adjusted = holm(np.array([change.p_value for change in found]))
     changes = [
@@ -120,7 +132,7 @@ def _text_change(column: Column, reference: pd.Series, current: pd.Series) -> Co
 
 def _numbers_change(column: Column, reference: pd.Series, current: pd.Series) -> ColumnChange:
     """Compare the distribution functions of numbers or dates, and how many cells are missing."""
-    from scipy.stats import fisher_exact, ks_2samp
+    from scipy.stats import fisher_exact
 
     sizes = len(reference), len(current)
     gaps = [int(side.isna().sum()) for side in (reference, current)]
@@ -128,21 +140,23 @@ def _numbers_change(column: Column, reference: pd.Series, current: pd.Series) ->
     effect, p_value, text = 0.0, 1.0, ""
     sides = [ordered_values(column.role, side.dropna()) for side in (reference, current)]
     if all(len(side) for side in sides):
-        # The exact distribution takes long for many samples, and its limit does not hold for few.
-        method = "asymp"
-        if max(map(len, sides)) <= _FEW_SAMPLES:
-            method = "exact"
-        with warnings.catch_warnings():
-            # Where the exact sum overflows, scipy takes the limit and warns; the answer holds as it is.
-            warnings.simplefilter("ignore", RuntimeWarning)
-            test = ks_2samp(sides[0], sides[1], method=method)
+        test = _ks_test(*sides)
         effect = float(test.statistic)
         p_value = float(test.pvalue)
         text = _in_words(column.role, *sides)
-    # More questions are asked of a column with gaps, or infinite cells: whether they are there. The smallest p-value
-    # counts as often as questions were asked, and the largest effect is told.
-    infinite = [int(infinite_cells(column.role, side).sum()) for side in (reference, current)]
+    # More questions are asked of dates with times of day, and of a column with gaps, or infinite cells: whether they
+    # are there. The smallest p-value counts as often as questions were asked, and the largest effect is told.
     p_values = [p_value]
+    if column.role == "date" and all(len(side) for side in sides):
+        times = [times_of_day(side) for side in sides]
+        if any(side.any() for side in times):
+            test = _ks_test(*times)
+            p_values.append(float(test.pvalue))
+            if test.statistic > effect:
+                effect = float(test.statistic)
+                medians = [clock_in_words(median_of(side)) for side in times]
+                text = f"time of day: median {medians[1]}, was {medians[0]}"
+    infinite = [int(infinite_cells(column.role, side).sum()) for side in (reference, current)]
     for word, counts in (("missing", gaps), ("infinite", infinite)):
         if not any(counts):
             continue
@@ -160,6 +174,71 @@ def _numbers_change(column: Column, reference: pd.Series, current: pd.Series) ->
         missing=missing,
         text=text,
     )
+
+
+def _ks_test(one: FloatArray, other: FloatArray) -> Any:
+    """Return statistic and p-value of the test of Kolmogorov and Smirnov."""
+    from scipy.stats import ks_2samp
+
+    # The exact distribution takes long for many samples, and its limit does not hold for few.
+    method = "asymp"
+    if max(len(one), len(other)) <= _FEW_SAMPLES:
+        method = "exact"
+    with warnings.catch_warnings():
+        # Where the exact sum overflows, scipy takes the limit and warns; the answer holds as it is.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return ks_2samp(one, other, method=method)
+
+
+def with_blanks(change: ColumnChange, written: Sequence[pd.Series]) -> ColumnChange:
+    """Return a change of words with one question more: whether cells have blanks at their ends.
+
+    Levels are compared without them. Who reads the file otherwise, such as a model, sees other levels.
+    """
+    from scipy.stats import fisher_exact
+
+    if any(side.dtype.kind in "biufcmM" for side in written):
+        return change
+    counts = [_n_with_blanks(side) for side in written]
+    if not any(counts):
+        return change
+    sizes = [len(side) for side in written]
+    p_value = float(
+        fisher_exact([[n, size - n] for n, size in zip(counts, sizes, strict=True)]).pvalue
+    )
+    p_value = min(1.0, 2.0 * min(p_value, change.p_value))
+    before, now = (n / size for n, size in zip(counts, sizes, strict=True))
+    if abs(now - before) <= change.effect:
+        return replace(change, p_value=p_value)
+    text = f"blanks at the ends of cells in {format_percent(now)}, was {format_percent(before)}"
+    return replace(change, p_value=p_value, effect=abs(now - before), text=text)
+
+
+def _n_with_blanks(cells: pd.Series) -> int:
+    """Count the cells that begin or end with a blank, and hold more than blanks."""
+    counts = cells.value_counts()
+    found = 0
+    for cell, n in zip(counts.index.tolist(), counts.tolist(), strict=True):
+        if isinstance(cell, str) and cell.strip() not in ("", cell):
+            found += n
+    return found
+
+
+def times_of_day(seconds: FloatArray) -> FloatArray:
+    """Return the hours since midnight of times in seconds, sorted."""
+    return np.sort(np.mod(seconds, 86_400.0) / 3_600.0)
+
+
+def clock_in_words(hours: float) -> str:
+    """Return hours since midnight as a clock shows them.
+
+    Examples
+    --------
+    >>> clock_in_words(13.5), clock_in_words(23.999)
+    ('13:30', '23:59')
+    """
+    minutes = int(60.0 * hours + 1e-6)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}"
 
 
 def _in_words(role: str, reference: FloatArray, current: FloatArray) -> str:

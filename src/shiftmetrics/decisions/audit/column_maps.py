@@ -11,7 +11,11 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.decisions.audit.column_changes import ks_effect, ordered_values
+from shiftmetrics.decisions.audit.column_changes import (
+    ks_effect,
+    ordered_values,
+    times_of_day,
+)
 from shiftmetrics.tables.encoder.categories import level_counts
 from shiftmetrics.tables.encoder.roles import Column
 
@@ -31,6 +35,7 @@ _MOST_CODES = 20
 _EXPLAINED = 0.95
 """Fraction of the samples with new levels that a spelling must explain."""
 _HOURS = 24
+_HALF = ":30 hours"
 _RARE = 0.01
 """Fraction of a level that may be missing in a sample by chance."""
 
@@ -67,26 +72,34 @@ def explaining_map(column: Column, reference: pd.Series, current: pd.Series) -> 
     """
     if column.role == "category":
         return _spelling(reference, current) or _exchanged(reference, current)
-    if column.role != "number":
+    if column.role not in ("number", "date"):
         return ""
     sides = [np.sort(ordered_values(column.role, side.dropna())) for side in (reference, current)]
     if min(map(len, sides)) < _LEAST_SAMPLES:
         return ""
     before, now = sides
-    effect = ks_effect(before, now)
-    candidates = []
-    if effect >= _LEAST_EFFECT:
-        candidates = _affine(before)
-    if effect >= _LEAST_CLOCK_EFFECT:
-        candidates += _clocks(before, now)
-    best = ""
-    least = _most_left(effect, len(before), len(now))
-    for words, mapped in candidates:
-        left = ks_effect(np.sort(mapped(before)), now)
-        if left < least:
-            least = left
-            best = f"as if {words} (effect {left:.2f} is left)"
-    return best
+    if column.role == "date":
+        # Of dates only the clock can be another one: later samples are later.
+        before, now = times_of_day(before), times_of_day(now)
+        effect = ks_effect(before, now)
+        candidates = _zones() if effect >= _LEAST_CLOCK_EFFECT else []
+    else:
+        effect = ks_effect(before, now)
+        candidates = _affine(before) if effect >= _LEAST_EFFECT else []
+        if effect >= _LEAST_CLOCK_EFFECT:
+            candidates += _clocks(str(column.name), before, now)
+    most = _most_left(effect, len(before), len(now))
+    found = [(ks_effect(np.sort(mapped(before)), now), words) for words, mapped in candidates]
+    # Of two that leave as much, the first one is simpler.
+    left, words = min(found, key=lambda each: each[0], default=(most, ""))
+    if left >= most:
+        return ""
+    beside = ""
+    if _HALF in words:
+        # Few samples do not tell half an hour from a whole one, and most zones are whole hours apart.
+        whole = min(each for each in found if _HALF not in each[1])
+        beside = f"; {whole[1].removeprefix('shifted by ')} leave {whole[0]:.2f}"
+    return f"as if {words} (effect {left:.2f} is left{beside})"
 
 
 def _most_left(effect: float, n_before: int, n_now: int) -> float:
@@ -121,21 +134,27 @@ def _line(x: FloatArray, *, slope: float, shift: float) -> FloatArray:
     return slope * x + shift
 
 
-def _later(x: FloatArray, *, hours: int) -> FloatArray:
+def _later(x: FloatArray, *, hours: float) -> FloatArray:
     return np.asarray(np.mod(x + hours, _HOURS))
 
 
-def _clocks(before: FloatArray, now: FloatArray) -> list[Candidate]:
-    """Return the shifts of a column of hours of the day."""
+def _clocks(name: str, before: FloatArray, now: FloatArray) -> list[Candidate]:
+    """Return the shifts of a column of hours of the day: one of that name, or integers from 0 to 23."""
     both = np.concatenate([before, now])
-    is_clock = both.min() >= 0.0 and both.max() == _HOURS - 1 and np.all(both == np.round(both))
-    if not is_clock:
+    is_within = both.min() >= 0.0 and both.max() <= _HOURS - 1 and np.all(both == np.round(both))
+    if not is_within or (both.max() < _HOURS - 1 and "hour" not in name.lower()):
         return []
+    return [candidate for candidate in _zones() if _HALF not in candidate[0]]
+
+
+def _zones() -> list[Candidate]:
+    """Return the shifts of times of day by hours and half hours, as zones have them; an hour before a half one."""
     found: list[Candidate] = []
-    for hours in range(1, _HOURS):
-        shift = hours if hours <= _HOURS // 2 else hours - _HOURS
-        words = f"shifted by {shift:+d} hours"
-        found.append((words, partial(_later, hours=hours)))
+    shifts = [half for half in range(1 - _HOURS, _HOURS + 1) if half]
+    for half in sorted(shifts, key=lambda half: (half % 2, abs(half))):
+        hours = f"{'-' if half < 0 else '+'}{abs(half) // 2}"
+        words = f"shifted by {hours}{_HALF}" if half % 2 else f"shifted by {hours} hours"
+        found.append((words, partial(_later, hours=0.5 * half)))
     return found
 
 
