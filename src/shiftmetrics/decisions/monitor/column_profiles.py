@@ -39,6 +39,8 @@ _WINDOWS = (1, 2, 4, 8)
 MOST_RECENT = max(_WINDOWS)
 _LEVEL = 0.01
 """Level at which columns are said to have moved, all columns and windows together."""
+CONSTANT = ("all its values are the same", "all its cells are missing")
+"""Why the encoder leaves out columns of one value."""
 _LEAST_APART = 0.02
 """Least change of a fraction that is told: of a million samples, any."""
 
@@ -56,14 +58,36 @@ class ColumnProfile(Record):
     levels : tuple of str
         Of a category: its most frequent levels.
     counts : array of int of shape (n_cells,)
-        Samples of the reference in each cell: between edges or of each level; of a category, of all other levels; at
-        last those that are missing.
+        Samples of the reference in each cell: between edges or of each level; of a category, of all other levels; of
+        numbers, those that are infinite; at last those that are missing.
+    has_infinite : bool
+        Whether infinite cells have a cell of their own; in older passports they are among the missing ones.
     """
 
     column: Any
     edges: FloatArray
     levels: tuple[str, ...]
     counts: IntArray
+    has_infinite: bool = False
+
+    @classmethod
+    def constant(cls, column: Column, values: pd.Series) -> ColumnProfile:
+        """Count a column that is the same in all of the reference: its value, and all others."""
+        level = level_counts(values).index[0]
+        counts = [len(values), 0, 0]
+        if level == "missing":
+            counts.reverse()
+        return cls(
+            column=column.name,
+            edges=np.zeros(0),
+            levels=(level,),
+            counts=np.array(counts, dtype=np.int64),
+        )
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the reference has one value at most, and gaps."""
+        return len(self.levels) == 1 and not self.counts[1:-1].any()
 
     @classmethod
     def fit(cls, column: Column, values: pd.Series) -> ColumnProfile:
@@ -81,9 +105,13 @@ class ColumnProfile(Record):
                 found = np.quantile(known, _EDGES)
                 edges = np.unique([float(f"{edge:.4g}") for edge in found.tolist()])
         empty = cls(
-            column=column.name, edges=edges, levels=levels, counts=np.zeros(0, dtype=np.int64)
+            column=column.name,
+            edges=edges,
+            levels=levels,
+            counts=np.zeros(0, dtype=np.int64),
+            has_infinite=not levels,
         )
-        return cls(column=column.name, edges=edges, levels=levels, counts=empty.count(values))
+        return replace(empty, counts=empty.count(values))
 
     def count(self, values: pd.Series) -> IntArray:
         """Count the cells of a column of a batch."""
@@ -91,12 +119,17 @@ class ColumnProfile(Record):
 
     @property
     def n_cells(self) -> int:
-        """The cells between edges or of levels, of a category that of all other levels, and that of gaps."""
-        return len(self.levels) + 2 if self.levels else len(self.edges) + 2
+        """The cells between edges or of levels, of a category that of all other levels, and those of gaps."""
+        if self.levels:
+            return len(self.levels) + 2
+        return len(self.edges) + 2 + self.has_infinite
 
     def places(self, values: pd.Series) -> IntArray:
         """Return the cell of each sample."""
         missing = self.n_cells - 1
+        if self.levels and values.dtype.kind in "iuf":
+            # 5 and 5.0 are one number, whatever else stands in the column.
+            return self._places_of_numbers(to_numbers(values))
         if self.levels:
             codes, names = level_codes(values)
             known = {name: place for place, name in enumerate(self.levels)} | {"missing": missing}
@@ -104,7 +137,21 @@ class ColumnProfile(Record):
             return np.asarray(cells[codes], dtype=np.int64)
         numbers = to_numbers(values)
         places = np.searchsorted(self.edges, numbers, side="left")
+        if self.has_infinite:
+            places = np.where(np.isfinite(numbers), places, missing - 1)
+            return np.where(values.isna(), missing, places).astype(np.int64)
         return np.where(np.isfinite(numbers), places, missing).astype(np.int64)
+
+    def _places_of_numbers(self, numbers: FloatArray) -> IntArray:
+        """Return the cell of each number of a category: a level that is this number, or that of all others."""
+        missing = self.n_cells - 1
+        places = np.where(np.isnan(numbers), missing, missing - 1)
+        for place, level in enumerate(self.levels):
+            try:
+                places[numbers == float(level)] = place
+            except ValueError:
+                continue  # a word is no number
+        return places.astype(np.int64)
 
     def by_season(self, values: pd.Series, seasons: IntArray, n_seasons: int) -> IntArray:
         """Count the cells of a column for each season, of those samples whose season is not negative."""
@@ -126,16 +173,25 @@ class ColumnProfile(Record):
     def _parts(self, counts: IntArray) -> list[tuple[str, int, int]]:
         """Return parts of the column that have a short name: levels, or all below or above an edge."""
         rows = [self.counts.tolist(), counts.tolist()]
+        if self.is_constant and self.counts[0] == 0:
+            n_before, n_now = map(sum, rows)
+            return [(f"{self.column} not missing", n_before - rows[0][-1], n_now - rows[1][-1])]
         parts = [(f"{self.column} missing", rows[0][-1], rows[1][-1])]
+        if self.is_constant:
+            other = f"{self.column} other than {self.levels[0]}"
+            return [*parts, (other, rows[0][1], rows[1][1])]
         if self.levels:
             names = [*(f"{self.column} = {level}" for level in self.levels)]
             names.append(f"other levels of {self.column}")
             return parts + list(zip(names, rows[0], rows[1], strict=False))
+        last = len(self.edges) + 1
         for place, edge in enumerate(self.edges.tolist(), start=1):
             below = [sum(row[:place]) for row in rows]
-            above = [sum(row[place:-1]) for row in rows]
+            above = [sum(row[place:last]) for row in rows]
             parts.append((f"{self.column} at most {format_number(edge)}", below[0], below[1]))
             parts.append((f"{self.column} above {format_number(edge)}", above[0], above[1]))
+        if self.has_infinite:
+            parts.append((f"{self.column} infinite", rows[0][-2], rows[1][-2]))
         return parts
 
 
@@ -172,7 +228,11 @@ class ColumnMove(Record):
 def profiles_of(
     encoder: TableEncoder, frame: pd.DataFrame, n_seasons: int = 0
 ) -> tuple[ColumnProfile, ...]:
-    """Profile the columns of a reference that are watched and are numbers or categories."""
+    """Profile the columns of a reference that are watched and are numbers or categories, and those of one value.
+
+    A column of one value tells no rows apart, so that the rows are watched without it: another value is named, and
+    no alarm.
+    """
     names = [part.name for part in encoder.parts]
     watched = [
         column
@@ -181,7 +241,11 @@ def profiles_of(
     ]
     # Each season has counts of its own.
     most = min(_MOST_COLUMNS, _MOST_OF_SEASONS // n_seasons) if n_seasons else _MOST_COLUMNS
-    return tuple(ColumnProfile.fit(column, frame[column.name]) for column in watched[:most])
+    found = [ColumnProfile.fit(column, frame[column.name]) for column in watched[:most]]
+    for column in encoder.columns:
+        if column.reason in CONSTANT and len(found) < most and frame[column.name].dtype.kind != "M":
+            found.append(ColumnProfile.constant(column, frame[column.name]))
+    return tuple(found)
 
 
 def add_recent(recent: IntArray, counts: IntArray) -> IntArray:
@@ -217,8 +281,13 @@ def moved_columns(
     asked = [(place, window) for place, window in asked if recent[-window:].any()]
     counts = []
     compared = []
+    cells_of = [
+        slice(end - len(profile.counts), end) for end, profile in zip(ends, profiles, strict=True)
+    ]
+    # A batch may lack a column of one value.
+    asked = [each for each in asked if recent[-each[1] :, cells_of[each[0]]].any()]
     for place, window in asked:
-        cells = slice(ends[place] - len(profiles[place].counts), ends[place])
+        cells = cells_of[place]
         counts.append(recent[-window:, cells].sum(axis=0))
         profile = profiles[place]
         if seasons is not None:

@@ -159,7 +159,11 @@ class Passport(FileRecord):
             *rows_of, errors = (Count(*each) for each in of_seasons.sum(axis=0).tolist())
             rows = tuple(rows_of)
             frame = frame[places >= 0]
-        cells_of_columns = [profile.count(frame[profile.column]) for profile in self.columns]
+        # A batch may lack a column that is the same in all of the reference: nothing else needs it.
+        cells_of_columns = [
+            profile.count(frame[profile.column]) if profile.column in frame else 0 * profile.counts
+            for profile in self.columns
+        ]
         counted = np.concatenate([np.zeros(0, dtype=np.int64), *cells_of_columns])
         return BatchCounts(rows, errors, tuple(above), digest, counted, of_seasons, spans)
 
@@ -248,6 +252,9 @@ class Passport(FileRecord):
         for name in ("columns", "seasons", "hints"):
             if not content[name]:
                 del content[name]
+        for column in content.get("columns", ()):
+            if not column["has_infinite"]:
+                del column["has_infinite"]
         text = canonical(content) + "\n"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
