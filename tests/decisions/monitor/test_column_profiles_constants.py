@@ -1,4 +1,4 @@
-"""Columns that are the same in all of a reference, and infinite cells: named with their counts, and rarely by chance."""
+"""Columns that are the same in all of a reference, and infinite cells: named with counts, and rarely by chance."""
 
 import hashlib
 import json
