@@ -146,3 +146,10 @@ def test_other_changes_have_no_map():
         before, now = column_of("when", number), column_of("when", number + 1)
         wide = now.dt.normalize() + pd.to_timedelta(rng.integers(0, 86_400, len(now)), "s")
         assert explaining_map(ROLES["when"], before, wide) == ""
+
+
+def test_columns_that_are_left_out_may_stand_in_one_sample():
+    before, now = column_of("temp", 0).to_frame("temp"), column_of("temp", 1).to_frame("temp")
+    columns = [Column("paid", "left out", "excluded"), ROLES["temp"]]
+    (change,) = compared_columns(before.assign(paid=1), now, columns, (before, now))
+    assert change.column == "temp"

@@ -97,15 +97,16 @@ def compared_columns(
     """
     found = []
     for column in columns:
+        # A column that is left out may stand in one sample alone.
+        if column.role not in (*COMPARED, "text"):
+            continue
         sides = reference[column.name], current[column.name]
         if column.role == "category":
             change = _levels_change(column, *sides)
         elif column.role == "text":
             change = _text_change(column, *sides)
-        elif column.role in COMPARED:
-            change = _numbers_change(column, *sides)
         else:
-            continue
+            change = _numbers_change(column, *sides)
         if written is not None and column.role in ("category", "text"):
             change = with_blanks(change, [side[column.name] for side in written])
         found.append(change)
