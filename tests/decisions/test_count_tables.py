@@ -31,3 +31,15 @@ def test_the_test_fits_the_number_of_cells():
     two = np.array([[3, 40], [12, 30]])
     assert one_distribution(two) == pytest.approx(stats.fisher_exact(two).pvalue)
     assert one_distribution(np.array([[40], [30]])) == 1.0
+
+
+def test_the_test_of_several_cells_is_that_of_contingency_tables():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        sizes = rng.integers(20, 5_000, 2)
+        chances = rng.dirichlet(np.ones(rng.integers(3, 12)), 2)
+        chances[1] = chances[rng.integers(0, 2)]
+        cells = np.array([rng.multinomial(n, p) for n, p in zip(sizes, chances, strict=True)])
+        cells = cells[:, cells.sum(axis=0) > 0]
+        expected = stats.chi2_contingency(cells, correction=False).pvalue
+        assert one_distribution(cells) == pytest.approx(expected, rel=1e-9, abs=1e-300)

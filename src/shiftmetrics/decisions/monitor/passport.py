@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -244,7 +245,7 @@ class Passport(FileRecord):
         counts = [profile.tests[place].reference for profile in profiles]
         return Alarm.against_readings(name, [(each.hits, each.n) for each in counts], alpha=alpha)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """A hash of the content, which states of a monitor carry."""
         content = json.loads(self.text)

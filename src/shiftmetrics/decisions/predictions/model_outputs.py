@@ -12,9 +12,6 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.models.reading.checks import columns_of
-from shiftmetrics.models.reading.estimators import estimator_of, is_network, last_step
-from shiftmetrics.models.reading.outputs import predicted_labels
 from shiftmetrics.tables.label_cells import as_strings, positions
 from shiftmetrics.tables.roles.names import has_name_of
 
@@ -82,7 +79,7 @@ def model_outputs(
         predicted = table[model].to_numpy()
         _refuse_numbers(predicted)
         return ModelOutputs(predicted, None, np.unique(as_strings(predicted)))
-    model = estimator_of(model)
+    model = _opened(model)
     predicted, given = _asked(model, table, not_features)
     # What came back must be classes, and one probability for each of them.
     _refuse_numbers(predicted)
@@ -111,7 +108,7 @@ def prediction_table(model: Any, table: pd.DataFrame, named: Iterable[str]) -> p
     """
     import pandas as pd
 
-    model = estimator_of(model)
+    model = _opened(model)
     taken = set(getattr(model, "feature_names_in_", ()))
     kept = [
         name
@@ -129,11 +126,18 @@ def prediction_table(model: Any, table: pd.DataFrame, named: Iterable[str]) -> p
 
 def said_classes(model: Any) -> tuple[str, ...] | None:
     """Return names of the columns of a model's probabilities in `prediction_table`; None without any."""
-    model = estimator_of(model)
+    model = _opened(model)
     classes = getattr(model, "classes_", None)
     if not hasattr(model, "predict_proba") or getattr(classes, "ndim", None) != 1:
         return None
     return tuple(map(str, np.asarray(classes)))
+
+
+def _opened(model: Any) -> Any:
+    """Return the estimator that answers for a model; all of `shiftmetrics.models` is loaded where there is one."""
+    from shiftmetrics.models.reading.estimators import estimator_of
+
+    return estimator_of(model)
 
 
 def _is_beside(name: str) -> bool:
@@ -170,6 +174,8 @@ def _asked(
 
 def _answers(model: Any, features: Any) -> tuple[npt.NDArray[Any], FloatArray | None]:
     """Return what a model predicts, and its probabilities where it has some: two columns for two classes."""
+    from shiftmetrics.models.reading.outputs import predicted_labels
+
     predicted = predicted_labels(model, features)
     if not hasattr(model, "predict_proba"):
         return predicted, None
@@ -183,6 +189,8 @@ def _answers(model: Any, features: Any) -> tuple[npt.NDArray[Any], FloatArray | 
 
 def _in_width_of_network(model: Any, features: Any) -> Any:
     """Return rows in the dtype of a network at the end of a model, which files do not keep; None without one."""
+    from shiftmetrics.models.reading.estimators import is_network, last_step
+
     final = last_step(model)
     if not is_network(final):
         return None
@@ -209,6 +217,8 @@ def _features(model: Any, table: pd.DataFrame, not_features: set[Any]) -> Any:
         expected = "one that was fitted on columns that both samples have"
         remedy = f"The columns are {first_few(table.columns, 8)}."
         raise ArgumentValueError("model", expected, f"one that takes {first_few(missing)}", remedy)
+    from shiftmetrics.models.reading.checks import columns_of
+
     return columns_of(model, table)
 
 
