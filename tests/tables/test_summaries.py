@@ -128,3 +128,37 @@ def test_ranks_of_classes():
     values = [np.random.default_rng(seed).uniform(size=(N, 3)).argsort(axis=1) for seed in (1, 2)]
     with pytest.raises(UnreadableTableError, match="ranks"):
         _read(*(_of(CLASSES, part + 1) for part in values))
+
+
+@pytest.mark.parametrize("names", ["ids", "a gap", "none"])
+def test_a_last_row_of_means_without_a_name(names):
+    """As a spreadsheet has it below the columns, with all digits, or rounded where the name of the row is empty."""
+    frames = []
+    for seed in (1, 2):
+        values = _probabilities(seed)
+        means = values[:-1].mean(axis=0)
+        values[-1] = means.round(3) if names == "a gap" else means
+        frame = _with_ids(values)
+        frame["id"] = [f"case {place}" for place in range(N)]
+        if names == "a gap":
+            frame.loc[N - 1, "id"] = None
+        frames.append(frame.drop(columns="id") if names == "none" else frame)
+    with pytest.raises(UnreadableTableError, match="The last row of .* sums up the others"):
+        _read(*frames)
+
+
+def test_a_last_row_that_is_the_mean_by_rounding_is_a_row():
+    frames = []
+    for seed in (1, 2):
+        values = np.random.default_rng(seed).dirichlet(np.ones(3), N - 1).round(1)
+        values[:, 2] = 1.0 - values[:, :2].sum(axis=1)
+        frames.append(_with_ids(np.vstack([values, values.mean(axis=0).round(1)])))
+    assert len(_read(*frames).ids) == N
+
+
+def test_a_single_row_may_be_a_total():
+    frames = [pd.DataFrame({"id": ["all"], "low": [p], "top": [1.0 - p]}) for p in (0.75, 0.25)]
+    with pytest.raises(UnreadableTableError, match=r"a row for each prediction.*--prediction"):
+        _read(*frames)
+    answers = [pd.DataFrame({"id": ["a"], "answer": [word]}) for word in ("cat", "dog")]
+    assert _read(*answers, prediction="answer").files[0].answers().tolist() == ["cat"]

@@ -14,8 +14,10 @@ from typing import Any
 
 from shiftmetrics._core.exceptions import REPR_LENGTH, ArgumentValueError
 from shiftmetrics._core.validation import first_few
+from shiftmetrics.tables.ask import UnreadableTableError
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.content import Content, UnreadableError
+from shiftmetrics.tables.options import RoleOptions
 
 TASK = "task"
 QUESTION = "id"
@@ -76,6 +78,29 @@ class LogCells(Cells):
             raise ArgumentValueError("name", "a model of the log", got)
         table = self.frame[self.frame[MODEL] == name].reset_index(drop=True)
         return dataclasses.replace(self, table=table)
+
+
+def refuse_logs(files: Sequence[Cells], labels: Cells | None, options: RoleOptions) -> None:
+    """Refuse logs where predictions are asked for: their columns are scores of questions, not of classes.
+
+    Raises
+    ------
+    UnreadableTableError
+        If any file is one.
+    """
+    found = next((one for one in (*files, labels) if isinstance(one, LogCells)), None)
+    if found is None:
+        return
+    scores = first_few(found.scores, 3, show=str)
+    remedy = "`shiftmetrics diff OLD NEW` sets two logs against each other."
+    if options.style == "python":
+        remedy = "`diff_scores(old, new)` sets two logs against each other."
+    if found is labels:
+        remedy = f"Give {options.typed('--labels', 'FILE')} a table of ids and labels."
+    raise UnreadableTableError(
+        f"Files must hold predictions of classes or numbers, got a log of {found.tool} in {found}, whose scores of "
+        f"questions are {scores}. {remedy}"
+    )
 
 
 def column_of_score(name: str) -> str:

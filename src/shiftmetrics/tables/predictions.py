@@ -25,6 +25,7 @@ from shiftmetrics.tables.finding import (
 )
 from shiftmetrics.tables.finished import finished_tables
 from shiftmetrics.tables.hidden_answers import refuse_hidden_answers
+from shiftmetrics.tables.logs import refuse_logs
 from shiftmetrics.tables.naming import joint_classes
 from shiftmetrics.tables.opening import (
     FoundRoles,
@@ -44,7 +45,11 @@ from shiftmetrics.tables.roles.queries import of_rankings
 from shiftmetrics.tables.roles.scores import find_scores
 from shiftmetrics.tables.sanity import doubts_of_classes, doubts_of_ranks, doubts_of_spelling
 from shiftmetrics.tables.spelling import common_words, distinct_words
-from shiftmetrics.tables.summaries import refuse_doubtful_scores, refuse_summary_rows
+from shiftmetrics.tables.summaries import (
+    refuse_doubtful_scores,
+    refuse_single_rows,
+    refuse_summary_rows,
+)
 from shiftmetrics.tables.tasks import refuse_other_tasks, several_labels
 from shiftmetrics.tables.unread import refuse_large_integers, unread_scores
 
@@ -84,6 +89,7 @@ def read_predictions(
         If no reading fits; the message says all that is wrong with all files.
     """
     options = options or RoleOptions()
+    refuse_logs(files, labels, options)
     roles = opened_files(files, labels, options)
     try:
         return _read(roles, reading)
@@ -110,6 +116,7 @@ def _read(roles: FoundRoles, reading: TableReading | None) -> PredictionTables:
     roles.notes += roles.key.notes
     refuse_summary_rows(roles.tables, roles.key, complaints)
     bring_together(roles)
+    refuse_single_rows(roles)
     roles.equal = equal_columns(roles.tables, roles.rows) if len(roles.tables) > 1 else set()
     find_weight_and_group(roles)
     is_ranking = roles.options.task == "rankings"

@@ -38,6 +38,9 @@ NEARLY = 1e-12
 SUMMARY_ROUNDING = 1e-3
 """How far a cell that is called a sum may be from it, for each number of the sum, since both are rounded."""
 
+FEWEST_DIGITS = 6
+"""Decimals that the mean of rounded numbers has beyond theirs."""
+
 FEWEST = 5
 """Rows from which it says something that the scores of all rows rise."""
 
@@ -55,7 +58,8 @@ def refuse_summary_rows(
                 complaints.add(_of_summary(table, f", {last!r},"))
                 continue
         word = _summary_word(table)
-        if _sums_up(table, is_named=word is not None):
+        is_unnamed = word is None and _ends_without_word(table)
+        if _sums_up(table, is_named=word is not None or is_unnamed):
             complaints.add(_of_summary(table, "" if word is None else f", {word!r},"))
     complaints.raise_any()
 
@@ -79,12 +83,24 @@ def _summary_word(table: TableEvidence) -> str | None:
     return None
 
 
+def _ends_without_word(table: TableEvidence) -> bool:
+    """Return True if some column has its only gap in the last row, where a name of the row would stand."""
+    for column in table.columns.values():
+        if column.is_fractional or column.n_rows <= FEWEST or column.word_at(-1) is not None:
+            continue
+        if int(np.asarray(column.is_missing).sum()) == 1:
+            return True
+    return False
+
+
 def _sums_up(table: TableEvidence, *, is_named: bool) -> bool:
-    """Return True if the last row has the sums of all columns of fractions, or has a name and their means."""
+    """Return True if the last row has the sums or the means of all columns of fractions.
+
+    A row without a name holds means only if they have more digits than a mean of few rounded numbers has by chance.
+    """
     rounding = SUMMARY_ROUNDING if is_named else 0.0
     are_sums = True
-    # the mean of a few rounded numbers may be one of them
-    are_means = is_named
+    are_means = True
     columns = [column for column in table.columns.values() if column.is_fractional]
     for column in columns:
         numbers = column.numbers
@@ -95,10 +111,34 @@ def _sums_up(table: TableEvidence, *, is_named: bool) -> bool:
         last = float(numbers[-1])
         slack = n_others * rounding + NEARLY * abs(total)
         are_sums = are_sums and abs(last - total) <= slack
-        are_means = are_means and abs(last - total / n_others) <= rounding
+        if is_named:
+            is_mean = abs(last - total / n_others) <= rounding
+        else:
+            has_digits = last != round(last, FEWEST_DIGITS)
+            is_mean = has_digits and abs(last - total / n_others) <= NEARLY * abs(last)
+        are_means = are_means and is_mean
         if not (are_sums or are_means):
             return False
     return bool(columns)
+
+
+def refuse_single_rows(roles: FoundRoles) -> None:
+    """Refuse files of one row each, which are totals of tools more often than predictions.
+
+    Raises
+    ------
+    UnreadableTableError
+        If two files share one row, and no saved reading says that it is a prediction.
+    """
+    if len(roles.tables) < 2 or roles.n_rows != 1 or roles.is_remembered:
+        return
+    if roles.options.prediction is not None or roles.options.columns is not None:
+        return
+    columns = roles.options.typed("--prediction", "COLUMN")
+    raise UnreadableTableError(
+        f"Files must hold a row for each prediction, got a single one in {roles.tables[0].label}. Give the file of "
+        f"all rows where this one has their totals; of a single prediction, name its column with {columns}."
+    )
 
 
 _SMALLER = frozenset(["dist", "distance", "nll", "loss", "losses", "rank", "ranks", "cost"])

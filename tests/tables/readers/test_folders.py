@@ -5,6 +5,7 @@ import errno
 import pandas as pd
 import pytest
 
+import tool_logs
 from shiftmetrics.tables.content import UnreadableError
 from shiftmetrics.tables.readers import folders
 from shiftmetrics.tables.register import read_file
@@ -113,3 +114,48 @@ def test_a_folder_without_end_and_one_that_cannot_be_walked_are_refused(folder, 
 def test_a_name_that_is_too_long_is_refused():
     with pytest.raises(UnreadableError, match=r"OLD must be .*that may be read"):
         read_file("a" * 5000, "OLD")
+
+
+def _run_of_helm(folder, scenario, model, scores):
+    run = folder / f"{scenario}:model={model}"
+    run.mkdir(parents=True)
+    (run / "per_instance_stats.json").write_bytes(tool_logs.helm(scores))
+    (run / "run_spec.json").write_text('{"name": "' + run.name + '", "groups": []}')
+    (run / "stats.json").write_text('[{"name": {"name": "exact_match"}, "count": 1, "sum": 1.0}]')
+
+
+def test_the_log_among_the_files_of_a_run_is_taken(tmp_path):
+    """As HELM 0.5.16 writes runs; settings and totals beside it are named."""
+    _run_of_helm(tmp_path, "sums", "a", [1.0, 0.0, 1.0])
+    log = read_file(tmp_path / "sums:model=a", "OLD")
+    assert log.frame["exact_match"].tolist() == [1.0, 0.0, 1.0]
+    assert log.notes[-1] == "left out run_spec.json, stats.json, which are no logs of HELM"
+    (tmp_path / "sums:model=a" / "report.html").write_text("<html>")
+    assert len(read_file(tmp_path / "sums:model=a", "OLD").frame) == 3
+
+
+def test_logs_of_one_name_are_told_by_their_folders(tmp_path):
+    """Questions of two tasks have the same ids: by the name of the file alone, half of them were left out."""
+    for model, scores in (("a", [1.0, 0.0]), ("b", [0.0, 0.0])):
+        _run_of_helm(tmp_path / model, "sums", model, scores)
+        _run_of_helm(tmp_path / model, "words:n=3", model, scores)
+        for typed in (tmp_path / model, tmp_path / model / "*" / "per_instance_stats.json"):
+            log = read_file(typed, "OLD")
+            assert log.frame["task"].tolist() == ["sums"] * 2 + ["words:n=3"] * 2
+            assert log.frame["exact_match"].tolist() == scores * 2
+
+
+def test_two_models_in_one_folder_are_two_tasks(tmp_path):
+    for model in "ab":
+        _run_of_helm(tmp_path, "sums", model, [1.0, 0.0])
+    assert read_file(tmp_path, "OLD").frame["task"].unique().tolist() == [
+        "sums:model=a",
+        "sums:model=b",
+    ]
+
+
+def test_logs_of_two_tools_in_one_folder_are_refused(tmp_path):
+    _run_of_helm(tmp_path, "sums", "a", [1.0, 0.0])
+    (tmp_path / "x.json").write_bytes(tool_logs.evalplus([1.0, 0.0]))
+    with pytest.raises(UnreadableError, match="the logs of one tool"):
+        read_file(tmp_path, "OLD")

@@ -17,6 +17,33 @@ from shiftmetrics.tables.register import read_file
         ),
         ({"results": {"sums": {"alias": "sums", "acc,none": 0.7}}}, "--log_samples"),
         ({"config_general": {"max_samples": None}, "results": {}}, "--save-details"),
+        # evalscope 1.14.1: a report of one metric was read as a prediction that did not change
+        (
+            {
+                "schema_version": 2,
+                "name": "a@mcq",
+                "dataset_name": "mcq",
+                "metrics": [{"score": 0.8}],
+            },
+            "folder reviews",
+        ),
+        (
+            {"index": 0, "model": "a", "model_output": {"choices": []}, "messages": []},
+            "folder reviews",
+        ),
+        # HELM 0.5.16
+        (
+            [
+                {
+                    "name": {"name": "exact_match", "split": "test"},
+                    "count": 1,
+                    "sum": 0.5,
+                    "mean": 0.5,
+                }
+            ],
+            "per_instance",
+        ),
+        ({"adapter_spec": {"method": "generation"}, "request_states": []}, "per_instance"),
     ],
 )
 def test_totals_name_the_option_that_writes_a_log(totals, remedy, tmp_path):

@@ -12,11 +12,13 @@ from shiftmetrics._core.validation import first_few
 from shiftmetrics.cli.console import say
 from shiftmetrics.cli.errors import reader_may_leave
 from shiftmetrics.cli.inputs.prediction_files import read_cells, typed_roles, typed_source
+from shiftmetrics.cli.log_sentences import say_logs
 from shiftmetrics.cli.options import OPENING, ColumnOptions, Opening
 from shiftmetrics.cli.signature import command
 from shiftmetrics.tables.ask import AmbiguousReadingError, UnreadableTableError
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.kinds import decide_kinds
+from shiftmetrics.tables.logs import LogCells
 from shiftmetrics.tables.predictions import read_predictions
 from shiftmetrics.tables.reading import TableReading, load_reading
 
@@ -39,8 +41,9 @@ def read(
     """Say what the columns of files are taken for, and keep it for a gate that guesses nothing.
 
     Files of predictions are read together, as `diff` reads them: ids, classes, answers and labels are found by what
-    the columns hold. Of any other table, the kinds of its columns are said. With --save, the reading is written to a
-    file that `shiftmetrics diff` takes as --reading: a file that no longer fits it is refused.
+    the columns hold. Of logs of evaluations, the scores and the questions that two of them share are said; of any
+    other table, the kinds of its columns. With --save, the reading is written to a file that `shiftmetrics diff`
+    takes as --reading: a file that no longer fits it is refused.
 
     Exit codes: 0 read, 2 an error, or two readings that give different answers.
 
@@ -67,6 +70,10 @@ def read(
     label_cells = None if label_source is None else read_cells(label_source, roles.header)
     for one in (*cells, *([] if label_cells is None else [label_cells])):
         _say_form(one)
+    logs = [one for one in cells if isinstance(one, LogCells)]
+    if logs and len(logs) == len(cells) and label_cells is None:
+        say_logs(logs, files, ids=roles.id_column, group=group, inner=roles.inner, save=save)
+        return
     _say_kinds(cells)
     asks_for_roles = save is not None or roles != ColumnOptions() or group is not None
     try:

@@ -12,10 +12,15 @@ from urllib.parse import unquote
 
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.cells import INDEX, Cells
-from shiftmetrics.tables.content import Content, ReadOptions, UnreadableError
+from shiftmetrics.tables.content import Content, Reader, ReadOptions, UnreadableError
 from shiftmetrics.tables.logs import TASK, LogCells, NoScoreError, joined_logs
-from shiftmetrics.tables.readers import evaluation_lines, evaluation_objects, lighteval
-from shiftmetrics.tables.readers.lm_eval import is_sample_log, read_sample_log
+from shiftmetrics.tables.readers import (
+    evaluation_lines,
+    evaluation_objects,
+    inspect_ai,
+    lighteval,
+    lm_eval,
+)
 from shiftmetrics.tables.readers.names import checked_names
 from shiftmetrics.tables.readers.packed import READERS as PACKED
 
@@ -36,13 +41,28 @@ TABLES = (
 MOST_ENTRIES = 100_000
 """Files and folders within a folder."""
 
-LOGS = (lighteval.READER, *evaluation_objects.READERS, *evaluation_lines.READERS)
-"""Logs of which a folder holds one for each task, besides those of lm-evaluation-harness."""
+LOGS = (
+    lighteval.READER,
+    lm_eval.READER,
+    *inspect_ai.READERS,
+    *evaluation_objects.READERS,
+    *evaluation_lines.READERS,
+)
+"""Logs of which a folder holds one for each task."""
+
+OBJECTS = (".json", ".jsonl", ".eval")
+"""How logs end that are told from other files of their tool by their first bytes alone."""
+
+MOST_OBJECTS = 10_000
+"""In folders of more of them no logs are looked for."""
+
+_MODEL = re.compile(r"[:,]model(_deployment)?=[^,:/]+|(?<=/)model=[^/]+/|^model=[^/]+/")
+"""As in the folders of HELM: ``boolq:model=openai_gpt2``."""
 
 _PARTITION = re.compile(r"([^=]+)=(.*)")
 
 
-def files_of_parts(path: Path, argument: str, options: ReadOptions) -> list[Content] | None:
+def files_of_parts(path: Path, argument: str, options: ReadOptions) -> list[FolderPart] | None:
     """Return the files of a folder or a pattern; None for a single file."""
     if path.is_dir():
         files = _files_among(path.rglob("*"), path, argument)
@@ -59,6 +79,9 @@ def files_of_parts(path: Path, argument: str, options: ReadOptions) -> list[Cont
         raise UnreadableError(
             argument, "a folder or a pattern of files with rows", f"{str(path)!r}, which holds none"
         )
+    logs = _logs_among([_part(file, base, argument, options) for file in full])
+    if logs is not None:
+        return logs
     kinds = {_kind(file) for file in full}
     if len(kinds) > 1:
         kind = next((suffix for suffix in TABLES if suffix in kinds), None)
@@ -72,6 +95,42 @@ def files_of_parts(path: Path, argument: str, options: ReadOptions) -> list[Cont
             )
         full = [file for file in full if _kind(file) == kind]
     return [_part(file, base, argument, options) for file in full]
+
+
+def _logs_among(parts: list[FolderPart]) -> list[FolderPart] | None:
+    """Return the logs of one tool that lie among its settings, totals and reports; None where all are of one form.
+
+    Tools keep a folder for each run, in which one file has a row for each answer.
+    """
+    objects = [part for part in parts if part.name.lower().endswith(OBJECTS)]
+    if len(parts) == 1 or not objects or len(objects) > MOST_OBJECTS:
+        return None
+    found = []
+    for reader in LOGS:
+        told = [part for part in objects if _tells(reader, part)]
+        if told:
+            found.append(told)
+    if not found or len(found[0]) == len(parts):
+        return None
+    if any(told != found[0] for told in found[1:]):
+        first = next(told[0] for told in found[1:] if told != found[0])
+        raise first.refusal(
+            "a folder with the logs of one tool",
+            f"beside {found[0][0].name!r} of another",
+            "Name one file, or a pattern of those that belong together.",
+        )
+    others = [part.name for part in parts if part not in found[0]]
+    for part in found[0]:
+        part.beside = tuple(others)
+    return found[0]
+
+
+def _tells(reader: Reader, part: Content) -> bool:
+    """Return whether a part is of a reader's form; one too damaged to be looked into is of none."""
+    try:
+        return reader.tells(part)
+    except Exception:
+        return False
 
 
 def _files_among(entries: Iterable[Path], path: Path, argument: str) -> list[Path]:
@@ -91,9 +150,10 @@ class FolderPart(Content):
     """One file of a folder, with what the names of its folders say: ``country=DE``."""
 
     partition: dict[str, str]
+    beside: tuple[str, ...] = ()
 
 
-def _part(file: Path, base: Path | None, argument: str, options: ReadOptions) -> Content:
+def _part(file: Path, base: Path | None, argument: str, options: ReadOptions) -> FolderPart:
     part = FolderPart(argument, file.name, options, path=file)
     folders = file.relative_to(base).parts[:-1] if base else ()
     found = [_PARTITION.fullmatch(folder) for folder in folders]
@@ -120,12 +180,14 @@ def read_parts(parts: list[Content], name: str, read: Callable[[Content], Cells]
     from shiftmetrics.tables.readers.text import is_text
 
     first = parts[0]
-    if all(is_sample_log(part) for part in parts):
-        # a file for each task, whose name alone says which
-        return joined_logs(_with_scores(parts, read_sample_log), name)
     logs = _read_logs(parts)
     if logs is not None:
-        return joined_logs(logs, name)
+        joined = joined_logs(logs, name)
+        beside = getattr(first, "beside", ())
+        if beside:
+            text = f"left out {first_few(sorted(set(beside)), 3, show=str)}, which are no logs of {joined.tool}"
+            joined = dataclasses.replace(joined, notes=(*joined.notes, text))
+        return joined
     if (
         all(is_text(part) and not getattr(part, "partition", {}) for part in parts)
         and len(parts) > 1
@@ -145,20 +207,42 @@ def read_parts(parts: list[Content], name: str, read: Callable[[Content], Cells]
 
 def _read_logs(parts: list[Content]) -> list[LogCells] | None:
     """Return the logs of one tool, the name of each file as its task where it names none; None for other files."""
-    reader = next((one for one in LOGS if one.tells(parts[0])), None)
-    if reader is None or reader.read is None or not all(map(reader.tells, parts)):
+    reader = next((one for one in LOGS if _tells(one, parts[0])), None)
+    if reader is None or reader.read is None or not all(_tells(reader, part) for part in parts):
         return None
     read = reader.read
+    tasks = iter(_task_names(parts))
 
     def named(part: Content) -> LogCells:
+        task = next(tasks)
         log = read(part)
-        assert isinstance(log, LogCells)
+        if not isinstance(log, LogCells):
+            raise part.refusal(reader.name, "which is another table")
         if log.frame[TASK].any():
             return log
-        task = part.name.partition(".")[0]
         return dataclasses.replace(log, table=log.frame.assign(**{TASK: task}))
 
     return _with_scores(parts, named)
+
+
+def _task_names(parts: list[Content]) -> list[str]:
+    """Return what names the task of each log: its file, or its folders where files of several have one name.
+
+    The model that the name of a folder gives is left out, so that the runs of two models have the same tasks.
+    """
+    stems = [part.name.partition(".")[0] for part in parts]
+    if len(set(stems)) == len(stems):
+        return stems
+    folders = [part.path.parent.parts if part.path else () for part in parts]
+    n_common = 0
+    while len({names[n_common : n_common + 1] for names in folders}) == 1 and folders[0][n_common:]:
+        n_common += 1
+    inner = [names[n_common:] for names in folders]
+    if len(set(stems)) > 1:
+        inner = [(*names, stem) for names, stem in zip(inner, stems, strict=True)]
+    whole = ["/".join(names) for names in inner]
+    plain = [_MODEL.sub("", name) for name in whole]
+    return plain if len(set(plain)) == len(plain) else whole
 
 
 def _with_scores(parts: list[Content], read: Callable[[Content], LogCells]) -> list[LogCells]:

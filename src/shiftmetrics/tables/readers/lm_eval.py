@@ -13,7 +13,6 @@ from shiftmetrics.tables.logs import (
     FAILED,
     QUESTION,
     TASK,
-    LogCells,
     LogRows,
     collector_paused,
     column_of_score,
@@ -125,25 +124,6 @@ def _settings(record: dict[str, Any]) -> dict[str, str]:
                 if isinstance(value, dict):
                     return {str(key): json.dumps(part) for key, part in value.items()}
     return {}
-
-
-def is_sample_log(content: Content) -> bool:
-    """Return True for a file of one task, of which a folder holds several."""
-    return _tells(content)
-
-
-def read_sample_log(content: Content) -> LogCells:
-    """Return the cells of a file of one task.
-
-    Raises
-    ------
-    UnreadableError
-        If it is none.
-    """
-    cells = _read(content)
-    if not isinstance(cells, LogCells):
-        raise content.refusal(f"a log of {TOOL}", "which is another table")
-    return cells
 
 
 READER = Reader(
