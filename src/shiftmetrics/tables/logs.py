@@ -266,7 +266,7 @@ class LogRows:
                 content.argument,
                 f"a log of {tool} with a score",
                 f"{content.name[-REPR_LENGTH:]!r}, whose samples have no number as one",
-                "Make a table of id and score, and give it in place of the log.",
+                "Let it score each sample, or make a table of id and score, and give that.",
             )
         table = {}
         written = []

@@ -134,3 +134,26 @@ def test_groups_must_be_one_for_each_question():
     tasks = {"task": list("ttuu"), "g": ["p"] * 4, "groups": "g"}
     with pytest.raises(ValueError, match="within one task"):
         matched_questions(side(**tasks), side("new", **tasks), inner=False)
+
+
+def test_rows_of_several_scores_go_by_place_where_it_is_said():
+    """As the scores of ragas 0.4.3: a list of objects with scores alone. The remedy works as it is typed."""
+    frames = [
+        pd.DataFrame({"exact": scores, "near": scores}) for scores in ([1.0, 0.0], [0.0, 0.0])
+    ]
+    sides = [
+        side_of(frame, name, "exact", None, None)
+        for frame, name in zip(frames, ("old", "new"), strict=True)
+    ]
+    with pytest.raises(ValueError, match='pass ids="none"'):
+        matched_questions(*sides, inner=False)
+    sides = [
+        side_of(frame, name, "exact", "none", None)
+        for frame, name in zip(frames, ("old", "new"), strict=True)
+    ]
+    pair = matched_questions(*sides, inner=False)
+    assert pair.old.means().tolist() == [1.0, 0.0]
+    assert pair.new.means().tolist() == [0.0, 0.0]
+    shorter = side_of(frames[1][:1], "new", "exact", "none", None)
+    with pytest.raises(ValueError, match="2 and 1 rows"):
+        matched_questions(sides[0], shorter, inner=False)

@@ -8,6 +8,7 @@ import pytest
 
 import tool_logs
 from shiftmetrics.tables.content import UnreadableError
+from shiftmetrics.tables.logs import NoScoreError
 from shiftmetrics.tables.logs import LogCells
 from shiftmetrics.tables.readers.evaluation_objects import FORMATS
 from shiftmetrics.tables.register import READERS, read_file
@@ -75,3 +76,24 @@ def test_details_without_correctness_are_refused(tmp_path):
     del data["details"]["0"]["correct"]
     with pytest.raises(UnreadableError, match="OpenCompass"):
         read(tmp_path, data)
+    # An evaluator of all answers together, such as of exact matches: OpenCompass writes the answers alone.
+    del data["details"]["1"]["correct"]
+    with pytest.raises(NoScoreError, match="Let it score each sample"):
+        read(tmp_path, data)
+
+
+def test_answers_to_a_question_that_is_asked_twice_are_repeats(tmp_path):
+    """Details of OpenCompass 0.5.4 as a list, as its own accuracy writes them."""
+    details = [
+        {
+            "example_abbr": f"sums_{place}",
+            "pred": ["7", "8"],
+            "refr": ["7", "7"],
+            "correct": [True, place > 0],
+        }
+        for place in range(2)
+    ]
+    log = read(tmp_path, {"accuracy": 75.0, "details": details})
+    assert log.frame["correct"].tolist() == [1.0, 0.0, 1.0, 1.0]
+    assert log.frame["repeat"].tolist() == [1, 2, 1, 2]
+    assert log.frame["id"].tolist() == ["0", "0", "1", "1"]

@@ -170,7 +170,7 @@ def which_was_which(
     """
     roles = []
     for place, (name, path) in enumerate(paths.items()):
-        parts = [path if name == Path(path).name else f"{name} is {path}"]
+        parts = [path if name in (path, Path(path).name) else f"{name} is {path}"]
         if len(references) > 1:
             parts.append(f"set against {references[place]}")
         if labelled:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.decisions.scores.sides import ScoreSide
+from shiftmetrics.decisions.scores.sides import BY_PLACE, ScoreSide
 from shiftmetrics.tables.logs import DIGEST, QUESTION, REPEAT, TASK, LogCells
 
 if TYPE_CHECKING:
@@ -132,9 +132,15 @@ def _check_places(old: ScoreSide, new: ScoreSide) -> None:
         return
     has_one_column = len(old.cells.frame.columns) == len(new.cells.frame.columns) == 1
     is_equal = len(old.table) == len(new.table)
-    if old.by_place and new.by_place and is_equal and has_one_column:
+    is_known = has_one_column or old.place_is_named
+    if old.by_place and new.by_place and is_equal and is_known:
         return
     remedy = Wording("Name the column of the questions by ", Setting("ids"), ".")
+    if old.by_place and new.by_place and is_equal:
+        remedy = Wording(
+            "Name the column of the questions by ", Setting("ids"), ", or pass ", Setting("ids", BY_PLACE),
+            " where the same row is the same question in both.",
+        )  # fmt: skip
     got = f"{len(old.table):,} and {len(new.table):,} rows without one"
     raise ArgumentValueError("old and new", "with an id for each question", got, remedy)
 

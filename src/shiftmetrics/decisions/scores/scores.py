@@ -68,8 +68,8 @@ def diff_scores(
     allow : float, optional
         By how much the mean score may be worse.
     ids : str or array, optional
-        The column that names the questions, in both. By default it is found by its name; in logs, what was asked
-        must be equal too.
+        The column that names the questions, in both, or "none" for rows by their place. By default it is found by
+        its name; in logs, what was asked must be equal too.
     groups : str or array, optional
         A column of clusters of questions that depend on each other, such as those on one text.
     again : DataFrame, array or log, optional

@@ -45,7 +45,8 @@ NAMES = {
 }
 """The columns of a table that are taken by their names, the first that is there."""
 
-PLACE = "place"
+BY_PLACE = "none"
+"""In place of a column of questions: rows belong together by their place."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,6 +66,8 @@ class ScoreSide:
         Scores of a log that are not compared.
     by_place : bool
         Whether questions belong together by their place, for want of names.
+    place_is_named : bool
+        Whether the caller says so.
     cells : Cells
         What it was read from.
     other_tasks : tuple of str
@@ -78,6 +81,7 @@ class ScoreSide:
     by_place: bool
     cells: Cells
     other_tasks: tuple[str, ...] = ()
+    place_is_named: bool = False
 
 
 def side_of(value: Any, argument: str, scores: str | None, ids: Any, groups: Any) -> ScoreSide:
@@ -105,7 +109,11 @@ def side_of(value: Any, argument: str, scores: str | None, ids: Any, groups: Any
     table = pd.DataFrame({"score": numbers})
     by_place = False
     digest = None
-    if ids is not None:
+    place_is_named = isinstance(ids, str) and ids == BY_PLACE and BY_PLACE not in frame.columns
+    if place_is_named:
+        by_place = True
+        question = pd.Series(np.arange(n).astype(str), dtype=object)
+    elif ids is not None:
         question = _words(frame, ids, argument, "ids")
     else:
         name = _column_of(frame, QUESTION, is_log, taken)
@@ -142,6 +150,7 @@ def side_of(value: Any, argument: str, scores: str | None, ids: Any, groups: Any
         by_place=by_place,
         cells=cells,
         other_tasks=other_tasks,
+        place_is_named=place_is_named,
     )
 
 

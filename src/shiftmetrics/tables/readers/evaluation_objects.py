@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from shiftmetrics.tables.readers.evaluations import (
@@ -88,17 +89,24 @@ def _leading(scores: dict[str, Any], first: tuple[str, ...]) -> dict[str, Any]:
 def _opencompass(found: Any) -> Iterator[ScoredAnswer]:
     details = found["details"]
     items = details.items() if isinstance(details, dict) else enumerate(details)
-    for name, sample in items:
-        if not isinstance(sample, dict):
-            continue
-        correct = sample["correct"]
-        if isinstance(correct, list) and len(correct) == 1:
-            (correct,) = correct
+    samples = [(name, sample) for name, sample in items if isinstance(sample, dict)]
+    # evaluators that judge all answers together leave it out
+    is_scored = any("correct" in sample for _, sample in samples)
+    for name, sample in samples:
+        correct = sample["correct"] if is_scored else None
+        # one for each answer, where a question is asked several times
+        answers = correct if isinstance(correct, list) else [correct]
         asked = sample.get("prompt") or sample.get("origin_prompt")
         if asked is None:
             asked = (sample.get("origin_prediction"), sample.get("references"), name)
             asked = asked if sample.get("references") is not None else str(name)
-        yield ScoredAnswer(question=str(name), asked=asked, scores={"correct": correct})
+        for place, value in enumerate(answers):
+            yield ScoredAnswer(
+                question=str(name),
+                asked=asked,
+                scores={"correct": value} if is_scored else {},
+                repeat=place + 1 if len(answers) > 1 else None,
+            )
 
 
 def _deepeval(found: Any) -> Iterator[ScoredAnswer]:
@@ -139,6 +147,13 @@ def _mteb(found: Any) -> Iterator[ScoredAnswer]:
             )
 
 
+OPENCOMPASS_MARKS = (b'"correct"', b'"origin_prediction"')
+
+
+def _tells_details(head: bytes, mark: bytes) -> bool:
+    return bool(_has(b'"details"', b'"pred', mark)(head))
+
+
 FORMATS = (
     LogFormat(
         tool="EvalPlus",
@@ -166,8 +181,8 @@ FORMATS = (
     LogFormat(
         tool="OpenCompass",
         name="a file of results of OpenCompass with details",
-        told_by='an object with "details" and "correct", predictions and references',
-        tells=_has(b'"details"', b'"correct"', b'"pred'),
+        told_by='an object with "details", predictions, and "correct" or "origin_prediction"',
+        tells=lambda head: any(map(partial(_tells_details, head), OPENCOMPASS_MARKS)),
         answers=_opencompass,
     ),
     LogFormat(
