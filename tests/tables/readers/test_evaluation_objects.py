@@ -8,8 +8,7 @@ import pytest
 
 import tool_logs
 from shiftmetrics.tables.content import UnreadableError
-from shiftmetrics.tables.logs import NoScoreError
-from shiftmetrics.tables.logs import LogCells
+from shiftmetrics.tables.logs import LogCells, NoScoreError
 from shiftmetrics.tables.readers.evaluation_objects import FORMATS
 from shiftmetrics.tables.register import READERS, read_file
 
