@@ -46,6 +46,31 @@ print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 """
 
 
+FLOOR = """
+import numpy as np, pyarrow.compute as pc
+old, new = [pyarrow.parquet.read_table(path) for path in ({old!r}, {new!r})]
+assert old["id"].equals(new["id"]) and pc.count_distinct(old["id"]).as_py() == len(old)
+assert old["label"].equals(new["label"])
+names = old.column_names[1:-1]
+label = pc.index_in(old["label"].combine_chunks(), pyarrow.array(names)).to_numpy()
+def answers(table):
+    best, answer = table[names[0]].to_numpy(), np.zeros(len(table), np.int8)
+    total = best.copy()
+    for place, name in enumerate(names[1:], start=1):
+        column = table[name].to_numpy()
+        total += column
+        larger = column > best
+        answer[larger] = place
+        best = np.maximum(best, column)
+    assert np.isfinite(total).all() and np.abs(total - 1.0).max() < 1e-3
+    return answer
+first, second = answers(old), answers(new)
+changed = first != second
+fixed, broken = (changed & (second == label)).sum(), (changed & (first == label)).sum()
+"""
+"""The least that a program does which reads both files, matches the ids and compares the answers of one reading."""
+
+
 def softmax_pass(paths: list[Path]) -> None:
     """Compute the softmax of all rows of both files, in blocks that fit a cache."""
     for path in paths:
@@ -179,6 +204,12 @@ def files_with_ids(folder: Path, n_rows: int) -> None:
         f"{IMPORTS}from shiftmetrics import posterior_agreement\n"
         f"posterior_agreement(*{scores} ({new!r}, {old!r})])"
     )
+    floor, of_floor = cpu_of(IMPORTS + FLOOR.format(old=old, new=new))
+    ratio = (floor - start) / (read - start)
+    print(
+        f"the least that reads both, matches ids and compares: {ratio:.1f} times reading both by pandas"
+    )
+    print(f"  {floor - start:.1f} CPU seconds; {of_floor:.0f} MiB")
     rivals = {"diff": read - start, "agreement": measured - start}
     for command, first, second in (("diff", old, new), ("agreement", new, old)):
         typed = ["shiftmetrics", command, first, second]

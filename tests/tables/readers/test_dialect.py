@@ -42,3 +42,23 @@ def test_names_of_two_levels_are_joined(named, classes, tmp_path):
     ]
     np.testing.assert_array_equal(found.iloc[:, 1:].to_numpy(), frame.to_numpy())
     assert found.iloc[:, 0].tolist() == [100, 107, 114]
+
+
+@pytest.mark.parametrize("types", ["string\tcat dog\td", "s\td\tdiscrete"])
+def test_lines_of_types_and_roles_follow_the_names(types, tmp_path):
+    """As Orange 3.40 writes a table with a tab between cells; no column of it is one of numbers."""
+    path = tmp_path / "old.tab"
+    rows = [f"im{row}\t{'cat' if row % 2 else 'dog'}\tcat" for row in range(6)]
+    path.write_text("\n".join(["image\ttruth\tpred", types, "meta\tclass\t", *rows]) + "\n")
+    cells = read_file(path, "OLD")
+    assert cells.header == "names"
+    assert list(cells.frame.columns) == ["image", "truth", "pred"]
+    assert cells.frame["image"].tolist() == [f"im{row}" for row in range(6)]
+    assert cells.notes == ("2 lines that follow the names are left out",)
+
+
+def test_words_of_types_that_come_back_are_cells(tmp_path):
+    """Such as of a table that lists types of data."""
+    path = tmp_path / "old.tsv"
+    path.write_text("a\tb\nstring\td\nclass\tmeta\n" + "string\td\n" * 4)
+    assert read_file(path, "OLD").frame.shape == (6, 2)

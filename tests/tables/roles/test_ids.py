@@ -136,3 +136,15 @@ def test_an_id_with_a_row_for_each_epoch_asks(values):
     assert _key(*frames, id="case,epoch").names == (("case", "epoch"),) * 2
     # Visits that are counted in no column stay rows by their place.
     assert _key(*(frame.drop(columns="epoch") for frame in frames)).by == "place"
+
+
+def test_of_row_names_that_lost_their_name_it_is_said_how_they_are_typed():
+    """As pandas writes an index by to_json(orient="index"): the option that is named works."""
+    frames = [
+        _frame(**{"Unnamed: 0": [f"im{place}" for place in order]}) for order in (SOME, SOME[::-1])
+    ]
+    with pytest.raises(UnreadableTableError, match="no name: --id index takes them"):
+        _key(*frames, id="image")
+    assert _key(*frames, id="index").names[0] == ("Unnamed: 0",)
+    with pytest.raises(UnreadableTableError, match="only[.]$"):
+        _key(*(_frame(case=SOME) for _ in "ab"), id="image")

@@ -32,6 +32,10 @@ EQUAL = 0.95
 WITH_NAMES = 0.5
 """So many of them, where the first line has as many cells."""
 
+COLUMN_TYPES = frozenset(["c", "continuous", "d", "discrete", "s", "string", "t", "time", "basket"])
+COLUMN_ROLES = frozenset(["", "c", "class", "m", "meta", "w", "weight", "i", "ignore"])
+"""What stands in the second and the third line of a file of Orange."""
+
 MOST_HEADERS = 2
 """So many lines below the names may hold kinds or units of the columns."""
 
@@ -178,13 +182,15 @@ def _judged(first: list[str], rows: list[list[str]]) -> Header:
         if below and all(map(is_number, (cell for row in below for cell in row[1:]))):
             return "names"
     rows = _unquoted(rows)
-    if len(first) > 1 and _n_more_headers(rows):
+    if len(first) > 1 and (_has_types(rows) or _n_more_headers(rows)):
         return "names"
     return judge_first_line(list(map(unquote, first)), rows)
 
 
 def _n_more_headers(rows: list[list[str]]) -> int:
-    """Return the number of lines below the names that are no rows: kinds or units of columns of numbers."""
+    """Return the number of lines below the names that are no rows: types, or kinds or units of columns of numbers."""
+    if _has_types(rows):
+        return 2
     body = rows[MOST_HEADERS:]
     if len(body) < MOST_HEADERS:
         return 0
@@ -196,6 +202,26 @@ def _n_more_headers(rows: list[list[str]]) -> int:
         if all(any(cells) and not any(map(is_number, cells)) for cells in extra) and all(extra[0]):
             return n_more
     return 0
+
+
+def _has_types(rows: list[list[str]]) -> bool:
+    """Return True if a line of types and one of roles stand below the names, as Orange writes them.
+
+    A column of classes may have all of them in place of its type; no type comes back in its own column.
+    """
+    if len(rows) <= MOST_HEADERS:
+        return False
+    types, roles, *body = rows
+    if not all(role in COLUMN_ROLES for role in roles) or not any(roles):
+        return False
+    columns = list(zip(*body, strict=True))
+    known = [kind in COLUMN_TYPES for kind in types]
+    listed = [
+        set(kind.split()) >= set(column) - {""} for kind, column in zip(types, columns, strict=True)
+    ]
+    if not any(known) or not all(map(max, known, listed)):
+        return False
+    return not _come_back(types, body)
 
 
 def _joined_levels(above: list[str], rows: list[list[str]]) -> list[str]:

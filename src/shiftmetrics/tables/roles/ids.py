@@ -122,6 +122,17 @@ def _by_place_or_id(one: IdCandidate, options: RoleOptions) -> AmbiguousReadingE
     return AmbiguousReadingError(question, readings)
 
 
+def _remedy_of_unnamed(tables: Sequence[TableEvidence], options: RoleOptions) -> str:
+    """Name the row names of files whose format keeps no name of them, as an orientation of JSON of pandas."""
+    unnamed = [
+        next((column for column in table.columns.values() if column.is_unnamed), None)
+        for table in tables
+    ]
+    if any(column is None or not column.is_distinct for column in unnamed):
+        return ""
+    return f" Their row names have no name: {options.typed('--id', 'index')} takes them."
+
+
 def _as_typed(
     tables: Sequence[TableEvidence], options: RoleOptions, complaints: Complaints
 ) -> RowKey:
@@ -141,9 +152,12 @@ def _as_typed(
                 wanted = unnamed[0] if unnamed else wanted
             if wanted not in table.columns:
                 known = first_few(list(table.columns), 8)
+                remedy = ""
+                if not mark and len(options.id_parts) == 1:
+                    remedy = _remedy_of_unnamed(tables, options)
                 complaints.add(
                     f"{options.typed('--id', options.id)} must name a column of every file, but {table.label} has "
-                    f"{known} only."
+                    f"{known} only.{remedy}"
                 )
             names[place].append(wanted)
     complaints.raise_any()
