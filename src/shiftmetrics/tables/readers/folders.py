@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -175,7 +175,7 @@ def _is_beside(file: Path, base: Path | None) -> bool:
     return any(part.startswith(("_", ".")) for part in parts) or file.suffix == ".crc"
 
 
-def read_parts(parts: list[Content], name: str, read: Callable[[Content], Cells]) -> Cells:
+def read_parts(parts: Sequence[Content], name: str, read: Callable[[Content], Cells]) -> Cells:
     """Return the rows of all parts, one below the other."""
     from shiftmetrics.tables.readers.text import is_text
 
@@ -205,7 +205,7 @@ def read_parts(parts: list[Content], name: str, read: Callable[[Content], Cells]
     return _joined(tables, name, first)
 
 
-def _read_logs(parts: list[Content]) -> list[LogCells] | None:
+def _read_logs(parts: Sequence[Content]) -> list[LogCells] | None:
     """Return the logs of one tool, the name of each file as its task where it names none; None for other files."""
     reader = next((one for one in LOGS if _tells(one, parts[0])), None)
     if reader is None or reader.read is None or not all(_tells(reader, part) for part in parts):
@@ -225,7 +225,7 @@ def _read_logs(parts: list[Content]) -> list[LogCells] | None:
     return _with_scores(parts, named)
 
 
-def _task_names(parts: list[Content]) -> list[str]:
+def _task_names(parts: Sequence[Content]) -> list[str]:
     """Return what names the task of each log: its file, or its folders where files of several have one name.
 
     The model that the name of a folder gives is left out, so that the runs of two models have the same tasks.
@@ -245,7 +245,7 @@ def _task_names(parts: list[Content]) -> list[str]:
     return plain if len(set(plain)) == len(plain) else whole
 
 
-def _with_scores(parts: list[Content], read: Callable[[Content], LogCells]) -> list[LogCells]:
+def _with_scores(parts: Sequence[Content], read: Callable[[Content], LogCells]) -> list[LogCells]:
     """Return the logs of tasks that score single questions; the others, such as of a BLEU of all texts, are named."""
     logs = []
     without = []
@@ -263,7 +263,7 @@ def _with_scores(parts: list[Content], read: Callable[[Content], LogCells]) -> l
     return logs
 
 
-def _joined_text(parts: list[Content], name: str) -> Content:
+def _joined_text(parts: Sequence[Content], name: str) -> Content:
     """Return the texts as one: the line that all begin with is the header, and stands once."""
     first = parts[0]
     total = 0
