@@ -297,18 +297,19 @@ def named_tables(
                 f"{first_few(sorted(outside))}. "
                 f"Give the classes in the order of the columns with {roles.options.typed('--classes', 'A,B')}."
             )
+    labels = set() if truth is None else distinct_words(truth)
     if truth is not None and columns:
-        outside = distinct_words(truth) - set(columns[0])
+        outside = labels - set(columns[0])
         if outside:
             raise UnreadableTableError(
                 f"Labels must be among the classes {first_few(columns[0], 6)}, got {first_few(sorted(outside))}."
             )
     if truth is not None and answered and not columns:
         every = set().union(*map(set, answered))
-        if not every & distinct_words(truth):
+        if not every & labels:
             raise UnreadableTableError(
                 f"Answers and labels must have classes in common, got {first_few(sorted(every), 3)} and "
-                f"{first_few(sorted(distinct_words(truth)), 3)}."
+                f"{first_few(sorted(labels), 3)}."
             )
     complaints = Complaints()
     classes = joint_classes([*columns[:1], *answered], truth, complaints)

@@ -161,7 +161,7 @@ def _losses(probabilities: FloatArray, truth: IntArray) -> FloatArray:
     right = probabilities[places, truth]
     log_loss = -np.log(np.maximum(right, LEAST_PROBABILITY))
     # sum_k (p_k - y_k)^2 = sum_k p_k^2 - 2 p_y + 1
-    brier = (probabilities**2).sum(axis=1) - 2.0 * right + 1.0
+    brier = np.einsum("ij,ij->i", probabilities, probabilities) - 2.0 * right + 1.0
     return np.stack([log_loss, brier])
 
 

@@ -111,11 +111,14 @@ def mean_with_one_more(
     n_with_both = n + 2.0 * size
     mean = exact_sum(sums) / n_with_both
     centred = sums - mean * sizes
-    squares = exact_sum(centred**2)
+    powers = centred * centred
+    squares = exact_sum(powers)
     squares += ((largest - mean) * size) ** 2 + ((largest + mean) * size) ** 2
     # The variance of a total of G + 2 clusters, with Student's freedom of those that were seen.
     error = math.sqrt((n_clusters + 2.0) / (n_clusters + 1.0) * squares) / n_with_both
-    cubes = exact_sum(centred**3)
+    # a product: the power of NumPy takes twenty times as long
+    powers *= centred
+    cubes = exact_sum(powers)
     cubes += ((largest - mean) * size) ** 3 - ((largest + mean) * size) ** 3
     skewness = cubes / squares**1.5 if squares > 0.0 else 0.0
     return PairedMean(mean=mean, error=error, freedom=n_clusters - 1.0, skewness=skewness)
