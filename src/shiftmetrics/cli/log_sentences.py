@@ -61,19 +61,19 @@ def say_logs(
         typed += f" --id {shlex.quote(ids)}"
     if inner:
         typed += " --inner"
-    say(f"{len(pair.ids):,} questions are in both. `{typed}` compares {first.score}.")
+    say(f"In both: {_counted(len(pair.ids), 'question')}. `{typed}` compares {first.score}.")
 
 
 def _say_log(log: LogCells) -> None:
     """Say the scores of a log, its questions, and the columns that may name them or group them."""
     frame = log.frame
     n_failed = int(frame[FAILED].sum())
-    parts = [f"a log of {log.tool} with {frame[QUESTION].nunique():,} questions"]
+    parts = [f"a log of {log.tool} with {_counted(frame[QUESTION].nunique(), 'question')}"]
     n_tasks = frame[TASK].nunique()
     if n_tasks > 1:
         parts.append(f"{n_tasks:,} tasks")
     if n_failed:
-        parts.append(f"{n_failed:,} failed answers")
+        parts.append(_counted(n_failed, "failed answer"))
     if len(log.models) > 1:
         parts.append(f"answers of the models {first_few(log.models, MOST_NAMES, show=str)}")
     falling = [name for name in log.scores if name in log.lower_is_better]
@@ -83,3 +83,7 @@ def _say_log(log: LogCells) -> None:
     fields = [name for name in map(str, frame.columns) if name not in (*ROLES, *log.scores)]
     if fields:
         say(f"Fields for --id and --group: {first_few(fields, MOST_NAMES, show=str)}.")
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"

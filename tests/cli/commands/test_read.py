@@ -96,27 +96,6 @@ def test_what_is_no_reading_is_not_replaced(text, files, fails):
     assert "--reading must name a file that" in fails("read", *typed(files)[:2], "--reading", path)
 
 
-def test_of_logs_the_scores_and_the_questions_are_said(run, fails, tmp_path):
-    """The command that compares them is said, and of questions that do not match, how they are named."""
-    paths = []
-    for name, scores in (("old", [1.0, 0.0, 1.0]), ("new", [1.0, 1.0, 0.0])):
-        paths.append(tmp_path / f"{name}.jsonl")
-        paths[-1].write_bytes(tool_logs.evalscope(scores))
-    result = run("read", *paths)
-    assert result.exit_code == 0
-    said = " ".join(result.output.split())
-    assert "a log of evalscope with 3 questions; scores acc, length" in said
-    assert "Fields for --id and --group: about.level." in said
-    assert "3 questions are in both." in said
-    assert run("diff", *paths).exit_code == 0
-    paths[1].write_bytes(tool_logs.evalscope([1.0, 1.0]))
-    message = fails("read", *paths)
-    assert "1 in old.jsonl alone" in message
-    assert "--inner" in message
-    assert "2 questions are in both." in " ".join(run("read", *paths, "--inner").output.split())
-    assert "--save" in fails("read", *paths, "--save", tmp_path / "reading.toml")
-
-
 @pytest.mark.parametrize("command", ["compare", "agreement"])
 def test_logs_are_no_predictions(command, run, fails, tmp_path):
     paths = []
