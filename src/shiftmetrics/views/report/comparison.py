@@ -8,6 +8,7 @@ from typing import Any
 from shiftmetrics._core.result import format_number
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.comparison.result import AGREES_MOST, ComparisonResult
+from shiftmetrics.decisions.audit.result import p_number
 from shiftmetrics.views.drawings.style import cut
 from shiftmetrics.views.report.answer import Answer, Tile, Tone, answers
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
@@ -192,8 +193,8 @@ def fill_comparison(entry: Entry) -> None:
             "Worse": pair.second,
             "Difference": number(pair.difference),
             "Interval": Number(pair.interval),
-            "p": Number(f"{pair.p_value:.2g}"),
-            "p, all pairs": Number(f"{pair.p_adjusted:.2g}"),
+            "p": Number(p_number(pair.p_value)),
+            "p, all pairs": Number(p_number(pair.p_adjusted)),
             "Interval, all pairs": Number(pair.simultaneous_interval),
         }
         for pair in result.differences[: 10 * entry.detail]

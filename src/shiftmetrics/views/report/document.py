@@ -40,7 +40,7 @@ MOST_OUTCOMES = 200
 """Lines for the outcomes of rules."""
 OUTCOMES = ("error", "failed", "warned", "passed")
 _BEFORE_UNIT = re.compile(
-    r"(?<=\d) (?=%|(?:nats|bits|points|rows|pairs|classes)\b)|(?<=\bp) (?==)|(?<=\bp =) "
+    r"(?<=\d) (?=%|(?:nats|bits|points|rows|pairs|classes)\b)|(?<=\bp) (?=[=<])|(?<=\bp [=<]) "
 )
 LONGEST_SETTING = 200
 """Characters of a setting to show."""

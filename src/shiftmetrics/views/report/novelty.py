@@ -105,9 +105,9 @@ def novelty_facts(result: Any) -> list[Fact]:
     """Return the figures beside the score; the kernel and the route are among the settings."""
     n_modes = len(result.new)
     modes = {0: "no mode", 1: "one mode"}.get(n_modes, f"{n_modes} modes")
-    missing = f"of the reference, p = {result.test.missing_p_value:.2g}"
+    missing = f"of the reference, {p_words(result.test.missing_p_value)}"
     facts = [
-        Fact("new", percent(result.fraction), f"{modes}, p = {result.p_value:.2g}", said=True),
+        Fact("new", percent(result.fraction), f"{modes}, {p_words(result.p_value)}", said=True),
         Fact("missing", percent(result.missing_fraction), missing, said=True),
     ]
     score = result.score
@@ -184,7 +184,7 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool, changed: bool) -> d
     nearest = opposite.exemplars[: max(detail // 2, 3)]
     card: dict[str, Any] = {
         "title": f"{_TITLES[changed, mode.missing]} {mode.index + 1}",
-        "chip": f"p = {mode.p_value:.2g}",
+        "chip": p_words(mode.p_value),
         "bars": [
             (part.sample, 100 * part.fraction / top, percent(part.fraction))
             for part in (test, reference)

@@ -277,7 +277,7 @@ def _lowered(title: str) -> str:
 def _value_of(result: Result) -> Number:
     """Print the value: a probability that is nearly 0 has no digits that mean anything."""
     if result.title.startswith("p-value") and result.value < 0.001:
-        return Number("< 0.001")
+        return Number("< .001")
     return number(result.value, result.unit)
 
 

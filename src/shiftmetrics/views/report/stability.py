@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from shiftmetrics._core.result import format_number
+from shiftmetrics.decisions.audit.result import p_number
 from shiftmetrics.models.measures.feature_result import EVERYTHING, FeatureStabilityResult
 from shiftmetrics.stability import StabilityResult
 from shiftmetrics.stability.curve_result import StabilityCurve
@@ -197,7 +198,7 @@ def _add_named_change(entry: Entry) -> None:
         "Fraction at the threshold": _needed(change),
         "Risk inside": number(change.risk),
         "Risk outside": number(change.rest_risk),
-        "p": Number(f"{change.p_value:.2g}"),
+        "p": Number(p_number(change.p_value)),
     }
     caption = f"Upweighted group: the least named change, measured on {change.n_samples:,} held-out samples."
     entry.add_table([line], caption)
