@@ -11,7 +11,13 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.ask import AmbiguousReadingError, PossibleReading, UnreadableTableError
-from shiftmetrics.tables.counted_answers import classes_of_answers, numbers_of_counted
+from shiftmetrics.tables.coded_answers import (
+    are_codes_of,
+    classes_of_codes,
+    translated_codes,
+    typed_classes_of_codes,
+)
+from shiftmetrics.tables.counted_answers import classes_of_answers
 from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence, Words
 from shiftmetrics.tables.finding import free_columns
 from shiftmetrics.tables.finite_scores import refuse_gaps
@@ -31,16 +37,6 @@ AGREEING = 0.9
 
 BLOCK_ROWS = 2**16
 """Rows that are put side by side at a time."""
-
-
-def answer_words(roles: FoundRoles) -> list[Words | None]:
-    """Return the answers of each file as text; names that only count the classes, LABEL_0, as their numbers."""
-    words = [
-        None if name is None else roles.column(place, name).words
-        for place, name in enumerate(roles.answers)
-    ]
-    truth = roles.truth_words()
-    return words if truth is None else numbers_of_counted(words, distinct_words(truth))
 
 
 def class_file(
@@ -176,7 +172,7 @@ def _with_served(
     assert name is not None
     assert file.scores is not None
     if codes:
-        translated = _translated(own, file.classes, roles.tables[place], name)
+        translated = translated_codes(own, file.classes, roles.tables[place], name)
         own = translated
     largest = np.array(file.classes, dtype=object)[file.scores.argmax(axis=1)]
     differs = own != largest
@@ -215,17 +211,6 @@ def _served_or_not(
     )
 
 
-def _translated(own: Words, classes: Sequence[str], table: TableEvidence, name: str) -> Words:
-    """Return codes of answers as classes."""
-    places = np.array([-1 if word is None else int(word) for word in own])
-    if len(places) and places.max() >= len(classes):
-        raise UnreadableTableError(
-            f"The column {name!r} of {table.label} must hold places of {len(classes)} classes, got {places.max()}."
-        )
-    lookup = np.array([*classes, None], dtype=object)
-    return np.asarray(lookup[places])
-
-
 def _check_answers(own: Words, name: str, table: TableEvidence) -> None:
     """Refuse rows without an answer."""
     import pandas as pd
@@ -255,10 +240,10 @@ def _answers_alone(
     assert name is not None
     options = roles.options
     if codes:
-        own = _translated(own, _classes_of_codes(roles, truth, known), table, name)
-    elif _are_codes_of(own, options.classes):
+        own = translated_codes(own, classes_of_codes(roles, truth, known), table, name)
+    elif are_codes_of(own, options.classes):
         assert options.classes is not None
-        own = _translated(own, options.classes, table, name)
+        own = translated_codes(own, typed_classes_of_codes(roles, options.classes), table, name)
     _check_answers(own, name, table)
     confidence = None
     free = [other for other in free_columns(roles, place) if other != name]
@@ -273,32 +258,6 @@ def _answers_alone(
         roles.confidences[len(roles.confidences) :] = [None] * (place + 1 - len(roles.confidences))
         roles.confidences[place] = found
     return replace(base, served=own, confidence=confidence)
-
-
-def _are_codes_of(own: Words, classes: tuple[str, ...] | None) -> bool:
-    """Return True if answers are whole numbers where the classes that were typed are others."""
-    words = distinct_words(own)
-    return (
-        classes is not None and not words <= set(classes) and all(word.isdigit() for word in words)
-    )
-
-
-def _classes_of_codes(roles: FoundRoles, truth: Words | None, known: set[str]) -> tuple[str, ...]:
-    """Return the classes that answers 0..K-1 stand for, as for columns that are numbered."""
-    import pandas as pd
-
-    assert truth is not None
-    there = ~np.asarray(pd.isna(truth))
-    places = []
-    for place, words in enumerate(answer_words(roles)):
-        if words is not None:
-            own = words[roles.rows[place]]
-            places.append(np.array([-1 if word is None else int(word) for word in own]))
-    n_codes = max(int(part.max(initial=0)) for part in places) + 1
-    n_classes = max(n_codes, len(known))
-    labelled = LabelledAnswers(find=lambda: ([part[there] for part in places], truth[there]))
-    columns = tuple(map(str, range(n_classes)))
-    return names_of_columns(columns, known, labelled, roles.options, roles.tables[0].label)
 
 
 def _is_fraction_of_one(column: ColumnEvidence) -> bool:

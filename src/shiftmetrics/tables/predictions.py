@@ -11,7 +11,8 @@ from shiftmetrics.tables.ask import (
     Complaints,
     UnreadableTableError,
 )
-from shiftmetrics.tables.class_files import answer_words, class_file
+from shiftmetrics.tables.class_files import class_file
+from shiftmetrics.tables.coded_answers import answer_words
 from shiftmetrics.tables.counted_answers import ask_for_counted
 from shiftmetrics.tables.evidence import Words
 from shiftmetrics.tables.finding import (

@@ -103,15 +103,15 @@ def matched_questions(old: ScoreSide, new: ScoreSide, *, inner: bool) -> ScorePa
     new_rows = _single_rows(new, new_keys, notes)
     known_old = dict.fromkeys(old_rows["key"])
     known_new = dict.fromkeys(new_rows["key"])
-    _check_alone(old, new, known_old, known_new, inner, notes)
     kept = [key for key in known_old if key in known_new]
     if not kept:
         raise ArgumentValueError(
             "old and new",
             "of the same questions",
             f"none in both ({first_few(_shown(known_old), 2)} and {first_few(_shown(known_new), 2)})",
-            Wording("Name a field of the questions by ", Setting("ids"), "."),
+            _remedy_of_ids(old, new),
         )
+    _check_alone(old, new, known_old, known_new, inner, notes)
     numbers = {key: place for place, key in enumerate(kept)}
     first = old_rows.drop_duplicates("key").set_index("key").loc[kept]
     groups, group_names = _groups(old_rows, new_rows, kept)
@@ -178,11 +178,22 @@ def _keys(
                 "old and new",
                 "of the same questions",
                 f"other questions under the same ids, such as {others[0][1] if others else ''!r}",
-                Wording("Name a field of the questions by ", Setting("ids"), "."),
+                _remedy_of_ids(old, new),
             )
     notes.append("Questions are matched by what was asked: the ids of both logs differ.")
     by_digest = [list(zip(tasks, found, strict=True)) for tasks, _, found in sides]
     return by_digest[0], by_digest[1]
+
+
+def _remedy_of_ids(old: ScoreSide, new: ScoreSide) -> Wording:
+    """Say how questions are named: by their ids where logs share these, though what was asked is worded anew."""
+    is_log = isinstance(old.cells, LogCells) and isinstance(new.cells, LogCells)
+    if not is_log or set(old.table[QUESTION]) != set(new.table[QUESTION]):
+        return Wording("Name a field of the questions by ", Setting("ids"), ".")
+    return Wording(
+        "Name a field of the questions by ", Setting("ids"), ", or pass ", Setting("ids", QUESTION),
+        " where an id is the same question in both, worded anew.",
+    )  # fmt: skip
 
 
 def _single_rows(side: ScoreSide, keys: list[tuple[str, str]], notes: list[str]) -> pd.DataFrame:
