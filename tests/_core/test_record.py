@@ -212,7 +212,7 @@ def test_counts_of_edited_results_are_not_negative() -> None:
         from_json(edited)
 
 
-@pytest.mark.parametrize("edited", ["-Infinity", '"inf"', "-0.01", "1.5"])
+@pytest.mark.parametrize("edited", ["-Infinity", '"-inf"', "-0.01", "1.5"])
 def test_fractions_and_p_values_of_edited_results_lie_between_0_and_1(edited: str) -> None:
     mode = Chance(p_value=1.0, new_fraction=0.25)
     arrays: dict[str, np.ndarray] = {}
@@ -221,5 +221,7 @@ def test_fractions_and_p_values_of_edited_results_lie_between_0_and_1(edited: st
         damaged = {**document, name: json.loads(edited)}
         with pytest.raises(ValueError, match=f"must hold a number from 0 to 1 as {name}, got"):
             decode(damaged, arrays.__getitem__)
-    unknown = {**document, "p_value": "nan"}
-    assert math.isnan(decode(unknown, arrays.__getitem__).p_value)
+    unknown = {**document, "p_value": "nan", "new_fraction": "inf"}
+    read = decode(unknown, arrays.__getitem__)
+    assert math.isnan(read.p_value)
+    assert read.new_fraction == math.inf

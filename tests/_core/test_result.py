@@ -313,7 +313,9 @@ def test_the_notebook_view_escapes_what_users_wrote() -> None:
     assert "&lt;script&gt;" in html
     assert "Length &lt;from&gt; a &amp; b" in html
     assert "0.25 nats" in html
-    assert "[0.2, inf] (95 %)" in html
+    assert "95 %: 0.2 to inf" in html
+    assert "NO ANSWER" in html
+    assert "MEASURED" not in html
 
 
 # --- how a computation ended ----------------------------------------------------------------------------

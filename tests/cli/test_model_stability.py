@@ -210,7 +210,7 @@ def test_features_come_beside(run, place, rows, tmp_path):
     model = joblib.load(place / "model.joblib")
     moves = Perturbation(immutable=["ward"])
     expected = feature_stability(model, rows[COLUMNS], rows["died"], 0.4, perturbation=moves)
-    assert expected.headline() in result.stdout
+    assert expected.headline() in result.stdout.replace("\n", " ")
     _, features = read_results(tmp_path / "o.json").values()
     assert [part.feature for part in features.features] == [
         part.feature for part in expected.features

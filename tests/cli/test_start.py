@@ -16,12 +16,12 @@ HEAVY = {
 DECISIONS = {f"shiftmetrics.decisions.{name}" for name in ("audit", "monitor", "scores", "tokens")}
 
 STARTS = {
-    "diff old.csv new.csv": (200, HEAVY | DECISIONS | {"shiftmetrics.models"}),
+    "diff old.csv new.csv": (205, HEAVY | DECISIONS | {"shiftmetrics.models"}),
     "diff old.csv new.csv --label label --allow 0.01": (
-        200,
+        205,
         HEAVY | DECISIONS | {"shiftmetrics.models"},
     ),
-    "agreement new.csv old.csv": (176, HEAVY | DECISIONS | {"scipy", "shiftmetrics.novelty"}),
+    "agreement new.csv old.csv": (180, HEAVY | DECISIONS | {"scipy", "shiftmetrics.novelty"}),
     "compare old.csv new.csv": (260, HEAVY),
     "--help": (25, HEAVY | DECISIONS | {"pandas", "scipy"}),
     "audit --help": (330, {"pydantic", "rich", "sklearn", "matplotlib.pyplot", "torch"}),

@@ -195,8 +195,9 @@ def _range_left(name: str, value: Any) -> str:
         return ""
     if name.startswith("n_") and value < 0:
         return "a count"
-    # NaN stands for what is not known. Sums of weights may exceed 1 by their rounding.
-    outside = value < 0 or value > 1 + 1e-9
+    # NaN stands for what is not known, infinity for what no fraction attains. Sums of weights may exceed 1 by their
+    # rounding.
+    outside = value < 0 or 1 + 1e-9 < value < math.inf
     if outside and name.endswith(("p_value", "fraction")):
         return "a number from 0 to 1"
     return ""

@@ -311,3 +311,14 @@ def plain_figure(value: float, digits: int = 2, sign: str = "") -> str:
     text = f"{rounded_value:{sign},.{places}f}"
     # no zeros that say nothing: 0.5, not 0.50
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def p_words(p_value: float) -> str:
+    """Return a p-value in words: "p = .012", "p < .001"."""
+    number = p_number(p_value)
+    return f"p {number}" if number.startswith("<") else f"p = {number}"
+
+
+def p_number(p_value: float) -> str:
+    """Return a p-value for a column that is called p: ".012", "< .001"."""
+    return "< .001" if p_value < 0.001 else f"{p_value:.2g}".removeprefix("0")

@@ -127,7 +127,8 @@ def test_files_hold_the_whole_answer(run, place):
     # the files are called by their names, the tables by their arguments
     assert dataclasses.replace(result, settings=expected.settings).equals(expected)
     page = (place / "d.html").read_text(encoding="utf-8")
-    assert page.index("answer bad") < page.index("What to do now") < page.index("$ shiftmetrics")
+    assert page.index("answer bad") < page.index("What to do now") < page.index("<nav")
+    assert page.index("<nav") < page.index("How to repeat") < page.index('<pre class="command"')
     assert "Kappa" not in page[: page.index("<nav")]
     # what was written is read by the other commands
     assert run("report", "d.json", "-o", "again.html").exit_code == 0

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from people import people, with_riders
+from shiftmetrics._core.result import p_words
 from shiftmetrics.decisions import audit_samples
-from shiftmetrics.decisions.audit.result import p_words
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ def test_a_late_group_is_found_with_its_date_and_its_rows(audited):
     result, rows = audited
     assert result.verdict == "CHANGED"
     assert "2024-11-" in result.changes.since
-    assert f"(since {result.changes.since}, p " in result.sentence
+    assert f" since {result.changes.since}, in " in result.sentence
     listed = result.to_frame()["row"].to_numpy(dtype=int)
     assert np.isin(listed, rows).mean() >= 0.6
     assert np.isin(rows, listed).mean() >= 0.6

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.result import Result, Status, format_percent
+from shiftmetrics._core.result import Result, Status, format_percent, p_words
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.audit.labelled import (
@@ -355,17 +355,6 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             )
         columns = ["mode", "order", "id", "label", "row"]
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
-
-
-def p_words(p_value: float) -> str:
-    """Return a p-value in words: "p = .012", "p < .001"."""
-    number = p_number(p_value)
-    return f"p {number}" if number.startswith("<") else f"p = {number}"
-
-
-def p_number(p_value: float) -> str:
-    """Return a p-value for a column that is called p: ".012", "< .001"."""
-    return "< .001" if p_value < 0.001 else f"{p_value:.2g}".removeprefix("0")
 
 
 def _named(names: list[str]) -> str:

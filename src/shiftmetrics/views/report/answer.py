@@ -145,7 +145,8 @@ def plain_answer(result: Any) -> Answer:
         )
     value = f"{format_number(result.value)} {result.unit}".strip()
     tile = Tile(name=result.title, value=value, meaning=ends_of(result.interval))
-    return Answer(word="MEASURED", tone="plain", sentence=result.headline(), tiles=(tile,))
+    answer = Answer(word="MEASURED", tone="plain", sentence=result.headline(), tiles=(tile,))
+    return answer if result.status.ok else replace(answer, word="NO ANSWER", tone="open")
 
 
 def in_brief(sentence: str) -> tuple[str, str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from shiftmetrics._core.result import p_number, p_words
 from shiftmetrics.decisions.audit.new_modes import TableMode
-from shiftmetrics.decisions.audit.result import AuditResult, p_number, p_words
+from shiftmetrics.decisions.audit.result import AuditResult
 from shiftmetrics.views.report.answer import TONES, Answer, Tile, answers
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shiftmetrics._core.result import format_number
+from shiftmetrics._core.result import format_number, p_number
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.comparison.result import AGREES_MOST, ComparisonResult
-from shiftmetrics.decisions.audit.result import p_number
 from shiftmetrics.views.drawings.style import cut
 from shiftmetrics.views.report.answer import Answer, Tile, Tone, answers
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shiftmetrics.decisions.audit.result import p_number
+from shiftmetrics._core.result import p_number
 from shiftmetrics.decisions.monitor.column_profiles import ColumnMove
 from shiftmetrics.decisions.monitor.history import CountedBatch
 from shiftmetrics.decisions.monitor.monitor import MonitorResult, allowed_in_words

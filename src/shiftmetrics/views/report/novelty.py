@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.exceptions import ArgumentValueError
-from shiftmetrics.decisions.audit.result import p_words
+from shiftmetrics._core.result import p_words
 from shiftmetrics.novelty import NoveltyResult
 from shiftmetrics.novelty.result_words import something_is_missing, what_is_new
 from shiftmetrics.views.report.answer import Answer, Tile, answers

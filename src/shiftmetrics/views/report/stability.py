@@ -6,8 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from shiftmetrics._core.result import format_number
-from shiftmetrics.decisions.audit.result import p_number
+from shiftmetrics._core.result import format_number, p_number
 from shiftmetrics.models.measures.feature_result import EVERYTHING, FeatureStabilityResult
 from shiftmetrics.stability import StabilityResult
 from shiftmetrics.stability.curve_result import StabilityCurve
