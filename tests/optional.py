@@ -1,13 +1,14 @@
 """Packages of extras, for tests: where one is not installed, what uses it is skipped, and all else runs.
 
 ``from optional import torch`` stands in for ``import torch``. Used by a test, a missing package skips that test; used
-while a file is read, it skips the file.
+while a file is read, it skips the file. Marks skip what the oldest versions do not know.
 """
 
 import importlib
 from typing import Any
 
 import pytest
+import sklearn
 
 EXTRAS = {
     "array_api_strict": "test", "cvxpy": "conic", "dask": "dask", "pyarrow": "parquet", "torch": "torch",
@@ -37,3 +38,9 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         return Missing(name)
+
+
+by_temperature = pytest.mark.skipif(
+    tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8),
+    reason="scikit-learn calibrates by temperature from 1.8 on",
+)

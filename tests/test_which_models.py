@@ -95,7 +95,7 @@ EXAMPLES: dict[str, list[Callable[[], Any]]] = {
     "explainable boosting machines": [of("interpret", machine)],
     "dense networks": [
         torch_network(known=True),
-        lambda: neural_network.MLPClassifier((6,), max_iter=300, random_state=0),
+        of("torch", lambda _: neural_network.MLPClassifier((6,), max_iter=300, random_state=0)),
     ],
     "other networks": [torch_network(known=False)],
     "TorchScript": [lambda: pytest.importorskip("torch").jit.script(torch_network(known=True)())],

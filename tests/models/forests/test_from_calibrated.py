@@ -8,6 +8,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from optional import by_temperature
 from oracles import nearest_error_beside_edges
 from shiftmetrics import model_stability
 from shiftmetrics.models.forests import forest_of
@@ -33,7 +34,9 @@ def edges_of(model: Any) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("y", [Y, Y == "b"], ids=["three", "two"])
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+@pytest.mark.parametrize(
+    "method", ["sigmoid", "isotonic", pytest.param("temperature", marks=by_temperature)]
+)
 @pytest.mark.parametrize("ensemble", [True, False], ids=["several", "one"])
 def test_calibrated_trees_are_forests(method: str, ensemble: bool, y: np.ndarray) -> None:
     model = CalibratedClassifierCV(TREE, method=method, cv=3, ensemble=ensemble).fit(X, y)

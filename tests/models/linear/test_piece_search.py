@@ -11,8 +11,17 @@ from shiftmetrics import model_stability
 from shiftmetrics.models.linear import piece_search
 
 
+def refuse(*_: object) -> None:
+    """Stand for the solver of SciPy 1.12, which stops where half-spaces depend on each other."""
+    raise np.linalg.LinAlgError("Matrix is singular.")
+
+
+@pytest.mark.parametrize("solver", [piece_search.nnls, refuse], ids=["first", "second"])
 @pytest.mark.parametrize("seed", range(20))
-def test_the_nearest_point_of_half_spaces(seed: int) -> None:
+def test_the_nearest_point_of_half_spaces(
+    seed: int, solver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(piece_search, "nnls", solver)
     rng = np.random.default_rng(seed)
     n_columns = int(rng.integers(1, 5))
     normals = rng.normal(size=(int(rng.integers(1, 7)), n_columns))
@@ -29,7 +38,11 @@ def test_the_nearest_point_of_half_spaces(seed: int) -> None:
     assert apart == pytest.approx(np.linalg.norm(found.x), abs=1e-5)
 
 
-def test_half_spaces_without_a_common_point_have_none() -> None:
+@pytest.mark.parametrize("solver", [piece_search.nnls, refuse], ids=["first", "second"])
+def test_half_spaces_without_a_common_point_have_none(
+    solver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(piece_search, "nnls", solver)
     normals = np.array([[1.0, 0.0], [-1.0, 0.0]])
     assert piece_search._nearest_point(normals, np.array([1.0, 1.0])) is None
 

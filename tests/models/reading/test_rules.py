@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -15,6 +14,7 @@ from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClas
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from optional import by_temperature
 from shiftmetrics import Result, feature_stability, model_stability
 from shiftmetrics.models import Decision, Perturbation, Search
 from shiftmetrics.models.reading.rules import behind
@@ -81,12 +81,6 @@ def test_a_threshold_on_a_linear_score_is_exact(sample: Sample, logistic: Any, r
     assert result.value == pytest.approx(expected.value, rel=1e-9)
     moved = model.predict(result.changed_rows()) != np.where(y == "ill", "sick", "fine")
     assert result.plan.weights @ moved / len(y) == pytest.approx(0.4, abs=0.02)
-
-
-by_temperature = pytest.mark.skipif(
-    tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8),
-    reason="scikit-learn calibrates by temperature from 1.8 on",
-)
 
 
 @pytest.mark.parametrize(

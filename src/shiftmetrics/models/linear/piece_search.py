@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear, nnls
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics.models.linear.scores import AdditiveScores
@@ -298,10 +298,7 @@ def _nearest_point(normals: FloatArray, least: FloatArray) -> tuple[float, Float
         return 0.0, np.zeros(normals.shape[1])
     target = np.zeros(normals.shape[1] + 1)
     target[-1] = 1.0
-    try:
-        weights, residual = nnls(np.vstack([normals.T, least]), target)
-    except RuntimeError:  # too many iterations: nothing is known
-        return 0.0, np.zeros(normals.shape[1])
+    weights, residual = _nonnegative(np.vstack([normals.T, least]), target)
     left = 1.0 - float(least @ weights)
     if residual <= _INFEASIBLE or left <= 0.0:
         return None
@@ -309,3 +306,17 @@ def _nearest_point(normals: FloatArray, least: FloatArray) -> tuple[float, Float
     step = np.asarray(multipliers @ normals)
     dual = 2.0 * float(least @ multipliers) - float(step @ step)
     return math.sqrt(max(dual, 0.0)), step
+
+
+def _nonnegative(factors: FloatArray, target: FloatArray) -> tuple[FloatArray, float]:
+    """Return nonnegative weights whose combination of columns is closest to ``target``, and the distance left."""
+    try:
+        weights, residual = nnls(factors, target)
+    except (
+        RuntimeError,
+        np.linalg.LinAlgError,
+    ):  # too many iterations; until SciPy 1.14 also dependent half-spaces
+        found = lsq_linear(factors, target, (0.0, np.inf), method="bvls")
+        weights = np.maximum(found.x, 0.0)
+        residual = np.linalg.norm(factors @ weights - target)
+    return np.asarray(weights), float(residual)
