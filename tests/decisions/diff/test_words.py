@@ -64,6 +64,15 @@ def test_the_headline_of_all_labels_says_what_counting_says(seed: int) -> None:
     assert float(ends[2]) >= difference - 0.051
 
 
+def test_mcnemars_p_value_is_said_as_papers_write_it() -> None:
+    labels = np.arange(300) % 3
+    # the old model alone errs, n times: 2 (1/2)^n
+    for n, said in ((40, "p < .001"), (3, "p = .25")):
+        old = np.where(np.arange(300) < n, (labels + 1) % 3, labels)
+        notes = diff_models(old, labels, labels=labels).notes()
+        assert f"McNemar's exact test: {said}." in notes
+
+
 def test_next_steps_follow_from_what_is_known() -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, size=500)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from shiftmetrics._core.result import Interval, format_percent, plain_figure
+from shiftmetrics._core.result import Interval, format_percent, p_words, plain_figure
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.records import DiffFigures
 from shiftmetrics.decisions.labelling.paired import FUTURE
@@ -60,7 +60,7 @@ def findings(result: DiffFigures) -> list[str]:
         )
     labelled = result.labelled
     if labelled is not None and labelled.p_value is not None:
-        sentences.append(f"McNemar's exact test: p = {labelled.p_value:.2g}.")
+        sentences.append(f"McNemar's exact test: {p_words(labelled.p_value)}.")
     if labelled is not None and result.interval is None:
         text = (
             "Without a plan they need not be of rows chosen at random, and say only what is certain"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from shiftmetrics._core.result import Interval, format_percent, plain_figure
+from shiftmetrics._core.result import Interval, format_percent, p_words, plain_figure
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.words import decimals, plural
@@ -69,7 +69,7 @@ def _changes(result: ScoreDiffResult) -> str:
 def _noise(result: ScoreDiffResult) -> str:
     noise = result.noise
     assert noise is not None
-    p_value = f"p = {noise.p_value:.2g}" if noise.p_value >= 1e-4 else "p < 0.0001"
+    p_value = p_words(noise.p_value)
     if noise.p_value > SURE:
         return f"re-running the old model alone would change as many answers ({p_value})"
     return f"more answers change than by re-running the old model ({p_value})"

@@ -1,0 +1,119 @@
+"""The built site at 420 and 1400 pixels: no text beyond the window, nothing that axe-core calls serious.
+
+`make test-all` builds the site first. One browser opens page after page in a frame. Text in a box that keys can
+scroll is within reach; text that a box narrower than the window cuts is not looked for.
+"""
+
+import html
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from views.report.test_accessibility import BROWSER, axe_core
+
+SITE = Path(__file__).resolve().parents[1] / "docs" / "_build" / "html"
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="needs Chromium"),
+    pytest.mark.skipif(not (SITE / "index.html").exists(), reason="the site is not built"),
+]
+KINDS = [
+    "index",
+    "which",
+    "diff",
+    "peers",
+    "cli",
+    "api/decisions",
+    "gallery/index",
+    "gallery/plot_diff",
+]
+WALK = """<!doctype html><pre id="answer"></pre><iframe id="frame" style="height: 900px; border: 0"></iframe>
+<script>
+const frame = document.getElementById("frame");
+const found = {};
+function outside(view) {
+  const page = view.document;
+  const texts = page.createTreeWalker(page.querySelector("article") || page.body, NodeFilter.SHOW_TEXT);
+  const said = page.documentElement.scrollWidth > view.innerWidth ? ["the page scrolls sideways"] : [];
+  while (texts.nextNode()) {
+    const text = texts.currentNode.textContent.trim();
+    let box = texts.currentNode.parentElement;
+    if (!text || !box.checkVisibility()) continue;
+    const range = page.createRange();
+    range.selectNodeContents(texts.currentNode);
+    const right = Math.max(0, ...[...range.getClientRects()].map((one) => one.right));
+    // what scrolls within reach of the keyboard is not cut
+    while (box && !(box.scrollWidth > box.clientWidth + 1 && box.tabIndex >= 0)) box = box.parentElement;
+    if (!box && right > view.innerWidth + 1) said.push(text.slice(0, 60));
+  }
+  return said;
+}
+async function walk(pages, widths, axe) {
+  for (const name of pages) {
+    await new Promise((loaded) => { frame.onload = loaded; frame.src = name; });
+    const view = frame.contentWindow;
+    if (axe) view.eval(axe);
+    for (const width of widths) {
+      frame.style.width = width + "px";
+      let said = outside(view);
+      if (axe) {
+        const checked = await view.eval("axe.run({resultTypes: ['violations']})");
+        const grave = checked.violations.filter((one) => ["serious", "critical"].includes(one.impact));
+        said = said.concat(grave.map((one) => one.id + ": " + one.nodes[0].html.slice(0, 120)));
+      }
+      found[name + " at " + width] = said;
+    }
+  }
+  document.getElementById("answer").textContent = JSON.stringify(found);
+}
+</script>
+"""
+
+
+def walked(folder, pages, axe=""):
+    """Open each page at both widths; return what was found, by page and width."""
+    names = [page.as_uri() for page in pages]
+    harness = folder / "walk.html"
+    call = f"walk({json.dumps(names)}, [420, 1400], {json.dumps(axe)})".replace("</", "<\\/")
+    harness.write_text(f"{WALK}<script>{call}</script>", encoding="utf-8")
+    command = [
+        *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1500,1000"),
+        *("--allow-file-access-from-files", "--disable-web-security"),
+        *("--virtual-time-budget=600000", f"--user-data-dir={folder / 'profile'}"),
+        *("--dump-dom", harness.as_uri()),
+    ]
+    dom = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600).stdout
+    answer = re.search(r'<pre id="answer">(.*?)</pre>', dom, re.DOTALL)[1]
+    found = json.loads(html.unescape(answer))
+    assert len(found) == 2 * len(names)
+    return {place.removeprefix(SITE.as_uri()): said for place, said in found.items() if said}
+
+
+def test_text_beyond_the_window_is_found(tmp_path):
+    cut, scrolled = tmp_path / "cut.html", tmp_path / "scrolled.html"
+    line = "<pre style='overflow: hidden; max-width: 90vw' {}>" + "word " * 600 + "</pre>"
+    cut.write_text(f"<!doctype html><article>{line.format('')}</article>", encoding="utf-8")
+    line = line.replace("hidden", "auto").format("tabindex=0")
+    scrolled.write_text(f"<!doctype html><article>{line}</article>", encoding="utf-8")
+    found = walked(tmp_path, [cut, scrolled])
+    assert [Path(place).name for place in found] == ["cut.html at 420", "cut.html at 1400"]
+
+
+def test_no_text_of_the_site_is_beyond_the_window(tmp_path):
+    # every page written by hand; one template makes those of one function and of one example: of these every sixth
+    pages = [page for page in sorted(SITE.rglob("*.html")) if "_static" not in page.parts]
+    written = [page for page in pages if page.parent == SITE]
+    assert len(written) > 40
+    made = [page for page in pages if page.parent != SITE]
+    assert walked(tmp_path, written + made[::6]) == {}
+
+
+def test_axe_core_finds_nothing_serious_on_any_kind_of_page(tmp_path):
+    library = axe_core()
+    if library is None:
+        pytest.skip("needs axe-core from npm (AXE_CORE=.../axe.min.js, or npm install --global)")
+    pages = [SITE / f"{name}.html" for name in KINDS]
+    assert walked(tmp_path, pages, library.read_text("utf-8")) == {}
