@@ -252,21 +252,21 @@ class Geometry:
         gap.
         """
         points = self.problem.codes[rows]
-        slopes = rival.slopes[rows]
         moving = self.numeric
         if steps is not None:
             moving = self.numeric & ~self.whole
         # On the path each number changes in proportion to its slope, as far as there is room.
-        room = np.where(slopes > 0.0, self.up[rows], self.down[rows])
+        able = np.flatnonzero(moving)
+        cells = np.ix_(rows, able)
+        slopes = rival.slopes[cells]
+        room = np.where(slopes > 0.0, self.up[cells], self.down[cells])
         with np.errstate(invalid="ignore"):
             wanted = np.abs(slopes) * place[:, None]
             length = np.minimum(wanted, room)
-            step = np.sign(slopes) * length
-        moves = moving & (slopes != 0.0)
-        change = step * self.problem.domain.unit
-        points += np.where(moves, change, 0.0)
+            change = np.sign(slopes) * length * self.problem.domain.unit[able]
+        points[:, able] += np.where(slopes != 0.0, change, 0.0)
         if steps is not None:
-            direction = np.sign(slopes[:, self.whole])
+            direction = np.sign(rival.slopes[np.ix_(rows, np.flatnonzero(self.whole))])
             points[:, self.whole] += direction * steps
         for g, flip in enumerate(self.flips):
             turned = flipped[:, g]

@@ -68,7 +68,8 @@ def nearest_errors(problem: ModelProblem, scores: AdditiveScores) -> WorstCase:
     row_bytes = CELL_BYTES * n_able * len(scores.intercept)
     row_bytes += _FIXED_BYTES * problem.domain.n_features
     errors = _errors_at_rows(problem)
-    for block in row_blocks(problem.n_samples, row_bytes, block_bytes=BLOCK_BYTES):
+    blocks = row_blocks(problem.n_samples, row_bytes, block_bytes=BLOCK_BYTES)
+    for block in blocks:
         ways = nearest_ways(problem, scores, block)
         wrong = errors[block]
         # The infimum of distances beyond the boundary may be 0, where an error is not yet.
@@ -80,13 +81,9 @@ def nearest_errors(problem: ModelProblem, scores: AdditiveScores) -> WorstCase:
     known: list[FloatArray] = []  # the places of all rows, where one block holds them
 
     def points(rows: IntArray, _distances: FloatArray, _choices: IntArray | None) -> FloatArray:
-        if len(row_blocks(problem.n_samples, row_bytes, block_bytes=BLOCK_BYTES)) == 1:
+        if len(blocks) == 1:
             if not known:
-                movable = np.flatnonzero(np.isfinite(distances) & ~errors)
-                places = problem.codes.copy()
-                if movable.size:
-                    places[movable] = beyond(nearest_ways(problem, scores, movable))
-                known.append(places)
+                known.append(beyond(ways, np.flatnonzero(np.isfinite(distances) & ~errors)))
             return known[0][rows]
         placed = np.empty((len(rows), problem.domain.n_features))
         for block in row_blocks(len(rows), row_bytes, block_bytes=BLOCK_BYTES):
@@ -162,14 +159,18 @@ def nearest_ways(
     return Ways(geometry, rivals, best, floor)
 
 
-def beyond(ways: Ways) -> FloatArray:
-    """Return points just beyond the boundary, where the model really errs."""
+def beyond(ways: Ways, rows: IntArray | None = None) -> FloatArray:
+    """Return points just beyond the boundary, where the model really errs; rows that are not asked for stay."""
     geometry = ways.geometry
     best = ways.best
     points = np.array(geometry.problem.codes)
     left = np.arange(len(points))
+    if rows is not None:
+        left = rows
     whole = geometry.whole.any()
     for nudge in _NUDGES:
+        if not left.size:
+            break
         for number, rival in enumerate(ways.rivals):
             mine = left[best.rival[left] == number]
             if not mine.size:
@@ -189,6 +190,4 @@ def beyond(ways: Ways) -> FloatArray:
             points[mine] = geometry.problem.domain.outward(placed, start)
         wrong = geometry.problem.is_wrong(points[left], left)
         left = left[~wrong]
-        if not left.size:
-            break
     return points
