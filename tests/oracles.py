@@ -225,6 +225,28 @@ def nearest_error_beside_edges(predict, x, y, edges, units):
     return distances
 
 
+def nearest_error_with_categories(predict, frame, y, edges):
+    """Each row's distance to the nearest error, for a number and a category: beside all edges, in all levels."""
+    number, category = frame.columns
+    values = beside_edges(edges)
+    values = values[(frame[number].min() <= values) & (values <= frame[number].max())]
+    levels = frame[category].unique().tolist()
+    frequencies = frame[category].value_counts(normalize=True)
+    flip = 2.0 / (1.0 - (frequencies**2).sum())
+    distances = np.full(len(frame), np.inf)
+    for row in range(len(frame)):
+        start, level = frame.iloc[row]
+        own = np.append(values, start)
+        points = frame.iloc[[0] * (len(own) * len(levels))].reset_index(drop=True)
+        points[number] = np.tile(own, len(levels))
+        points[category] = np.repeat(np.array(levels), len(own))
+        squared = ((points[number] - start) / frame[number].std(ddof=0)) ** 2
+        squared = squared + flip * (points[category] != level)
+        wrong = np.asarray(predict(points)).ravel() != y[row]
+        distances[row] = np.sqrt(squared[wrong].min()) if wrong.any() else np.inf
+    return distances
+
+
 # --- novelty ---------------------------------------------------------------------------------------------
 
 

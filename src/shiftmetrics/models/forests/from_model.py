@@ -26,6 +26,7 @@ from shiftmetrics.models.forests.pipeline_edges import (
     turning_edges,
 )
 from shiftmetrics.models.forests.reading import category_codes, forest_of
+from shiftmetrics.models.forests.same_model import reads_the_model
 from shiftmetrics.models.reading.estimators import last_step, steps_of
 from shiftmetrics.models.reading.model import ModelProblem
 from shiftmetrics.models.reading.outputs import matrix_of, matrix_with_gaps
@@ -40,9 +41,6 @@ from shiftmetrics.models.reading.steps import (
 
 _PROBES = 12
 _MOST_PIECES = 2000  # cells of numbers in no order, which take more time than others
-_N_CHECKED = 256
-_LOSS_ERROR = 1e-4
-"""Relative error of losses: models that compute probabilities in float32 are this far off."""
 
 
 def grid_of_problem(problem: ModelProblem) -> Grid | None:
@@ -64,7 +62,7 @@ def grid_of_problem(problem: ModelProblem) -> Grid | None:
     grid = grid_of(forest, problem.domain, problem.codes, encode, turns)
     if grid is None:
         return None
-    if not _agrees(problem, grid):
+    if not reads_the_model(problem, grid):
         name = type(problem.rule.model).__name__
         problem.note(
             f"The trees read from this {name} do not give what its predict says at some points, so that changes are "
@@ -358,43 +356,3 @@ def _encoded_states(
         return points
     encoded = _encoded_parts(list(points.values()), encode)
     return dict(zip(points, encoded, strict=True))
-
-
-def _agrees(problem: ModelProblem, grid: Grid) -> bool:
-    """Compare the forest with the model on rows whose columns are shuffled among each other, at thresholds too."""
-    rng = np.random.default_rng(0)
-    n_rows = min(_N_CHECKED, max(64, problem.n_samples))
-    rows = rng.integers(problem.n_samples, size=n_rows)
-    is_incomplete = np.isnan(problem.codes).any(axis=1)
-    incomplete = np.flatnonzero(is_incomplete)
-    if incomplete.size:
-        rows[: n_rows // 2] = rng.choice(incomplete, n_rows // 2)
-    points = problem.codes[rows].copy()
-    cells = grid.cells(points)
-    for position, axis in enumerate(grid.axes):
-        if not axis.may_change:
-            continue
-        # About half of the rows go to a cell at random, where they can reach it.
-        target = rng.integers(axis.n_cells, size=n_rows)
-        costs = axis.costs(points)
-        to_target = costs[np.arange(n_rows), target]
-        drawn = rng.random(n_rows) < 0.5
-        change = np.flatnonzero(np.isfinite(to_target) & drawn)
-        if change.size:
-            part = points[change]
-            axis.put(part, part.copy(), target[change])
-            points[change] = part
-            cells[change, position] = target[change]
-    # These predictions are not counted.
-    no_count = type(problem.count)()
-    uncounted = replace(problem, count=no_count)
-    expected = uncounted.losses(points, rows)
-    y = problem.y[rows]
-    outputs = grid.outputs(cells)
-    if problem.loss == "zero_one":
-        margins = grid.forest.margins(outputs, y)
-        clear = np.abs(margins) > grid.forest.tolerance
-        same = (margins < 0.0) == (expected > 0.0)
-        return bool(same[clear].all())
-    losses = grid.forest.losses(outputs, y, problem.loss)
-    return bool(np.allclose(losses, expected, rtol=_LOSS_ERROR, atol=_LOSS_ERROR))

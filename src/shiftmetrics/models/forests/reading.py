@@ -56,15 +56,25 @@ def forest_of(model: Any) -> Forest | None:
         from shiftmetrics.models.forests.from_xgboost import read_xgboost as read
     elif hasattr(model, "booster_"):
         from shiftmetrics.models.forests.from_lightgbm import read_lightgbm as read
-    elif "catboost" in libraries and hasattr(model, "get_all_params"):
+    elif is_of_catboost(model):
         from shiftmetrics.models.forests.from_catboost import read_catboost as read
-    elif type(model).__module__.startswith("interpret.") and hasattr(model, "term_scores_"):
+    elif is_of_interpret(model):
         from shiftmetrics.models.forests.from_interpret import read_interpret as read
     elif "sklearn" in libraries:
         from shiftmetrics.models.forests.from_sklearn import read_sklearn as read
     else:
         return None
     return read(model)
+
+
+def is_of_catboost(model: Any) -> bool:
+    """Return True if a model is one of CatBoost."""
+    return "catboost" in libraries_of(model) and hasattr(model, "get_all_params")
+
+
+def is_of_interpret(model: Any) -> bool:
+    """Return True if a model is an explainable boosting machine of interpret."""
+    return type(model).__module__.startswith("interpret.") and hasattr(model, "term_scores_")
 
 
 def _without_codes(member: Any) -> Forest | None:
@@ -96,10 +106,19 @@ def category_codes(model: Any) -> Callable[[Any], Any] | None:
     """Return the step of a model from rows to the inputs of its trees, or None where there is none.
 
     Histogram gradient boosting of scikit-learn puts columns of categories first, as ordinal numbers. LightGBM and
-    XGBoost number the categories of a data frame as in training; unknown ones count as missing.
+    XGBoost number the categories of a data frame as in training; unknown ones count as missing. CatBoost says itself
+    on which side of each split a category is.
     """
     if getattr(model, "_preprocessor", None) is not None:
         return lambda rows: model._preprocessor.transform(rows)
+    if is_of_interpret(model):
+        from shiftmetrics.models.forests.from_interpret import codes_of_interpret
+
+        return codes_of_interpret(model)
+    if is_of_catboost(model):
+        from shiftmetrics.models.forests.from_catboost import codes_of_catboost
+
+        return codes_of_catboost(model)
     booster = getattr(model, "booster_", None)
     if booster is not None:
         lists = getattr(booster, "pandas_categorical", None)

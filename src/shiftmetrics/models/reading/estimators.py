@@ -174,6 +174,19 @@ def known_categories(model: Any) -> dict[int, list[Any]]:
     return known
 
 
+def category_places(model: Any) -> list[int]:
+    """Return the positions of columns that a model takes as categories, whatever their dtype."""
+    if hasattr(model, "steps"):
+        return []
+    libraries = libraries_of(model)
+    if "catboost" in libraries and hasattr(model, "get_cat_feature_indices"):
+        return [int(place) for place in model.get_cat_feature_indices()]
+    if "interpret" in libraries:
+        kinds = getattr(model, "feature_types_in_", None) or ()
+        return [place for place, kind in enumerate(kinds) if kind in ("nominal", "ordinal")]
+    return []
+
+
 def splits_categories(model: Any) -> bool:
     """Return whether a model is one of XGBoost with columns of categories."""
     library = type(model).__module__

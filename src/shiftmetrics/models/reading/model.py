@@ -29,6 +29,7 @@ from shiftmetrics.models.reading.checks import (
 )
 from shiftmetrics.models.reading.estimators import (
     LEAST_PROBABILITY,
+    category_places,
     check_fitted,
     encoded_categories,
     estimator_of,
@@ -328,8 +329,10 @@ def problem_of(
         n_columns = np.shape(X)[-1]
         names = range(n_columns)
     categories = encoded_categories(core, names) or known_categories(core)
-    table = CodedTable.of(X, categorical=perturbation.categorical or (), levels=categories)
-    if hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"):
+    marked = [*(perturbation.categorical or ()), *category_places(core)]
+    table = CodedTable.of(X, categorical=marked, levels=categories)
+    fitted_on_array = hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_")
+    if fitted_on_array and list(getattr(model, "feature_names_", ())) != list(names):  # CatBoost's
         table = replace(table, is_frame=False)  # it was fitted on an array
     check_missing_cells(model, table)
     known: dict[str, Any] = {}
