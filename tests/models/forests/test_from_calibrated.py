@@ -8,8 +8,8 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from nearest_errors import nearest_error_beside_edges
 from optional import by_temperature
-from oracles import nearest_error_beside_edges
 from shiftmetrics import model_stability
 from shiftmetrics.models.forests import forest_of
 

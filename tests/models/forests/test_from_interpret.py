@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from oracles import nearest_error_with_categories
+from nearest_errors import nearest_error_with_categories
 from shiftmetrics import model_stability
 from shiftmetrics.models.forests import forest_of
 from shiftmetrics.models.forests.from_interpret import codes_of_interpret, read_interpret

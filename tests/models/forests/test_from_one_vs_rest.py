@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from oracles import nearest_error_beside_edges
+from nearest_errors import nearest_error_beside_edges
 from shiftmetrics import model_stability
 from shiftmetrics.models.forests import forest_of
 from shiftmetrics.models.forests.from_one_vs_rest import with_ties_of_sigmoids
