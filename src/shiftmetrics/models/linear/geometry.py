@@ -266,7 +266,7 @@ class Geometry:
             change = np.sign(slopes) * length * self.problem.domain.unit[able]
         points[:, able] += np.where(slopes != 0.0, change, 0.0)
         if steps is not None:
-            direction = np.sign(rival.slopes[np.ix_(rows, np.flatnonzero(self.whole))])
+            direction = np.sign(rival.slopes[rows][:, self.whole])
             points[:, self.whole] += direction * steps
         for g, flip in enumerate(self.flips):
             turned = flipped[:, g]
