@@ -257,9 +257,9 @@ class Geometry:
             moving = self.numeric & ~self.whole
         # On the path each number changes in proportion to its slope, as far as there is room.
         able = np.flatnonzero(moving)
-        cells = np.ix_(rows, able)
-        slopes = rival.slopes[cells]
-        room = np.where(slopes > 0.0, self.up[cells], self.down[cells])
+        held = np.ix_(rows, able)
+        slopes = rival.slopes[held]
+        room = np.where(slopes > 0.0, self.up[held], self.down[held])
         with np.errstate(invalid="ignore"):
             wanted = np.abs(slopes) * place[:, None]
             length = np.minimum(wanted, room)
