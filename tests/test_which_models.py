@@ -27,15 +27,24 @@ def of(library: str, make: Callable[[Any], Any]) -> Callable[[], Any]:
     return lambda: make(pytest.importorskip(library))
 
 
-def catboost(*, words: bool = True, **options: Any) -> Callable[[], Any]:
-    """Return what fits a model of CatBoost on a number, and a category or another number."""
+def with_words() -> tuple[pd.DataFrame, np.ndarray]:
+    """Return rows of a number and a category, and classes that follow both."""
+    names = np.array(list("stuv"))[RNG.integers(4, size=60)]
+    y = ((names == "s") ^ (X[:, 0] > 0.0)).astype(int)
+    return pd.DataFrame({"a": X[:, 0], "b": names}), y
+
+
+def catboost(*, words: bool = True, of_both: bool = False, **options: Any) -> Callable[[], Any]:
+    """Return what fits a model of CatBoost on a number, and a category or another number; or on two categories."""
 
     def fit() -> Any:
         library = pytest.importorskip("catboost")
-        names = np.array(list("stuv"))[RNG.integers(4, size=60)]
-        y = ((names == "s") ^ (X[:, 0] > 0.0)).astype(int)
-        rows = pd.DataFrame({"a": X[:, 0], "b": names})
+        rows, y = with_words()
         columns = ["b"]
+        if of_both:  # neither says anything alone
+            places = RNG.integers(4, size=(2, 60))
+            rows = pd.DataFrame(dict(zip("ab", np.array(list("stuv"))[places], strict=True)))
+            columns, y = ["a", "b"], places.sum(axis=0) % 2
         if not words:
             rows["b"] = X[:, 1]
             columns = []
@@ -62,6 +71,13 @@ def machine(library: Any) -> Any:
     """Return an explainable boosting machine."""
     glassbox = importlib.import_module("interpret.glassbox")
     return glassbox.ExplainableBoostingClassifier(max_rounds=8, outer_bags=2, n_jobs=1, max_bins=8)
+
+
+def machine_of_words() -> Any:
+    """Return an explainable boosting machine of a number and a category."""
+    library = pytest.importorskip("interpret")
+    rows, y = with_words()
+    return machine(library).fit(rows, y), rows, y
 
 
 # The beginning of a row, and models of its kind.
@@ -91,8 +107,8 @@ EXAMPLES: dict[str, list[Callable[[], Any]]] = {
         lambda: calibration.CalibratedClassifierCV(TREE, method="isotonic"),
         lambda: calibration.CalibratedClassifierCV(FOREST, ensemble=False),
     ],
-    "CatBoost with symmetric trees": [catboost(words=False)],
-    "explainable boosting machines": [of("interpret", machine)],
+    "CatBoost with symmetric trees": [catboost(words=False), catboost()],
+    "explainable boosting machines": [of("interpret", machine), machine_of_words],
     "dense networks": [
         torch_network(known=True),
         of("torch", lambda _: neural_network.MLPClassifier((6,), max_iter=300, random_state=0)),
@@ -100,8 +116,10 @@ EXAMPLES: dict[str, list[Callable[[], Any]]] = {
     "other networks": [torch_network(known=False)],
     "TorchScript": [lambda: pytest.importorskip("torch").jit.script(torch_network(known=True)())],
     "ONNX sessions": [KNeighborsClassifier, svm.SVC],
-    "CatBoost or explainable": [catboost(), catboost(words=False, grow_policy="Lossguide")],
-    "CatBoost and explainable": [catboost()],
+    "CatBoost with statistics": [
+        catboost(of_both=True, one_hot_max_size=1, model_size_reg=0, max_ctr_complexity=2),
+        catboost(words=False, grow_policy="Lossguide"),
+    ],
     "what has `predict_proba`": [lambda: TREE.fit(X, Y).predict_proba],
     "several calibrated sums": [lambda: calibration.CalibratedClassifierCV(svm.LinearSVC())],
     "a linear model with one sigmoid": [
