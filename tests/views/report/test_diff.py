@@ -31,6 +31,14 @@ def test_key_figures_are_counts(labelled):
     assert points == pytest.approx(100 * GAINS.mean(), abs=0.06)
 
 
+def test_the_interval_to_copy_is_in_points_as_the_tile(labelled):
+    page = render_report(labelled)
+    copied = page.partition("Interval, to copy, in points:")[2].partition("</p>")[0]
+    low, high = map(float, re.search(r">(\S+)\sto\s(\S+)\s\(95\s%\)<", copied).groups())
+    assert low == pytest.approx(100.0 * labelled.interval.low, rel=1e-3)
+    assert high == pytest.approx(100.0 * labelled.interval.high, rel=1e-3)
+
+
 def test_without_labels_the_difference_is_not_known():
     verdict = diff_answer(diff_models(OLD, NEW, rng=0))
     figures = {figure.name: figure for figure in verdict.tiles}

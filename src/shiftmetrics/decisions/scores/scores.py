@@ -343,7 +343,8 @@ def _some(side: RunScores, rows: list[int]) -> RunScores:
 
 def _found(pair: ScorePair, old: ScoreSide, new: ScoreSide, better_high: bool) -> tuple[str, ...]:
     """Say what was taken for what."""
-    found = [f"Score {old.score}, {'higher' if better_high else 'lower'} is better."]
+    named = "Score" if old.score.lower() == "score" else f"Score {old.score}"
+    found = [f"{named}, {'higher' if better_high else 'lower'} is better."]
     if old.others:
         found.append(
             f"The log also has {first_few(old.others, 5, show=str)}: --scores NAME takes one."

@@ -124,6 +124,7 @@ def diff_facts(result: DiffResult) -> list[Fact]:
 def fill_diff(entry: Entry) -> None:
     """Show the difference, the most frequent changes, the parts, and the rows that changed."""
     result: DiffResult = entry.result
+    entry.in_points = result.metric == "accuracy"
     entry.sentences += entry.answer.findings
     # outputs of a regression do not change from class to class
     if result.changes.frequent:

@@ -6,14 +6,14 @@ import functools
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup, escape
 
-from shiftmetrics._core.result import Result, format_number, format_percent
+from shiftmetrics._core.result import Interval, Result, format_number, format_percent
 from shiftmetrics.views.drawings.style import cut
 from shiftmetrics.views.loading import load_views
 from shiftmetrics.views.report.answer import Answer
@@ -158,7 +158,8 @@ class Figure:
 class Entry:
     """What the page says about one result.
 
-    ``detail`` is how many rows and pictures to show, 0 for none, and ``command`` what was typed for it.
+    ``detail`` is how many rows and pictures to show, 0 for none, and ``command`` what was typed for it. A value
+    ``in_points`` is a difference of fractions, which the page shows in points of a hundred.
     """
 
     name: str
@@ -174,6 +175,14 @@ class Entry:
     folded: list[Figure] = field(default_factory=list)
     tables: list[ReportTable] = field(default_factory=list)
     extra: str = ""
+    in_points: bool = False
+
+    def interval_to_copy(self) -> Interval | None:
+        """Return the interval of the value in the unit of the tiles."""
+        interval: Interval | None = self.result.interval
+        if interval is None or not self.in_points:
+            return interval
+        return replace(interval, low=100.0 * interval.low, high=100.0 * interval.high)
 
     def draw(
         self,

@@ -6,7 +6,12 @@ import dataclasses
 from typing import Any
 
 from shiftmetrics.decisions.scores.result import ScoreDiffResult
-from shiftmetrics.decisions.scores.words import score_amount, score_figure, score_limits
+from shiftmetrics.decisions.scores.words import (
+    is_fraction,
+    score_amount,
+    score_figure,
+    score_limits,
+)
 from shiftmetrics.views.report.answer import Answer, Tile, answers, plain_answer
 from shiftmetrics.views.report.parts import Entry, Number, percent, reports
 
@@ -59,6 +64,7 @@ def _figures(result: ScoreDiffResult) -> list[Tile]:
 def fill_scores(entry: Entry) -> None:
     """Show the difference, that of tasks and groups, and the questions that fell and rose, the worst first."""
     result: ScoreDiffResult = entry.result
+    entry.in_points = is_fraction(result)
     entry.sentences += entry.answer.findings
     if result.parts and len(result.parts) <= MOST_PARTS:
         entry.draw("parts", height=1.2 + 0.3 * (1 + len(result.parts)))
