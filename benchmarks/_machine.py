@@ -10,6 +10,7 @@ import platform
 import re
 import resource
 import statistics
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -42,6 +43,23 @@ def best_of(call: Callable[[], Any], *, repeats: int = 3) -> float:
 def median_of(call: Callable[[], Any], *, repeats: int = 5) -> float:
     """Return the median of ``repeats`` times of ``call``, in seconds."""
     return statistics.median(_times(call, repeats))
+
+
+PRINT_PEAK = """
+import re
+from pathlib import Path
+print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+"""
+"""Last lines of a program, to print the KiB that it held at most; `ru_maxrss` may be that of who began it."""
+
+
+def cpu_of_process(command: Sequence[str], **options: Any) -> tuple[float, str]:
+    """Return the CPU seconds of a process with its children, and what it printed; options as `subprocess.run`."""
+    before = os.times()
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, **options)
+    after = os.times()
+    spent = after.children_user + after.children_system
+    return spent - before.children_user - before.children_system, done.stdout
 
 
 def peak_memory_mib() -> float:

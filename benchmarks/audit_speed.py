@@ -10,8 +10,6 @@ time of whole processes, the smaller of two; nothing is planted.
 from __future__ import annotations
 
 import argparse
-import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -19,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from _machine import header
+from _machine import PRINT_PEAK, cpu_of_process, header
 
 TESTS = """
 import sys
@@ -49,15 +47,12 @@ for name in one:
     else:
         found[name] = levels(*parts)
 """
-PEAK = r"""
-import re, sys
-from pathlib import Path
+COMMAND = """
 from shiftmetrics.cli import main
 try:
     main()
 except SystemExit as ended:
     assert ended.code in (0, 1), ended.code
-print(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1], file=sys.stderr)
 """
 LEVELS = np.array(["north", "south", "east", "west", "none of these"])
 
@@ -88,29 +83,20 @@ def write(folder: Path, n_rows: int, n_columns: int) -> list[str]:
     return paths
 
 
-def cpu_seconds(arguments: list[str], n_times: int = 2) -> tuple[float, str]:
-    """Return the smallest CPU time of a process of its own, and what it wrote to standard error."""
-    least, said = np.inf, ""
+def cpu_seconds(arguments: list[str], n_times: int = 2) -> tuple[float, float]:
+    """Return the smallest CPU time of a program with arguments, and the peak of memory in MB."""
+    code, *paths = arguments
+    program = [sys.executable, "-c", code + PRINT_PEAK, *paths]
+    found = []
     for _ in range(n_times):
-        before = os.times()
-        done = subprocess.run(
-            [sys.executable, "-c", *arguments], capture_output=True, text=True, check=True
-        )
-        after = os.times()
-        used = (
-            after.children_user
-            + after.children_system
-            - before.children_user
-            - before.children_system
-        )
-        least, said = min(least, used), done.stderr
-    return least, said
+        spent, printed = cpu_of_process(program, stderr=subprocess.DEVNULL)
+        found.append((spent, int(printed.split()[-1]) * 1024 / 1e6))
+    return min(found)
 
 
 def audit(paths: list[str], n_times: int = 2) -> tuple[float, float]:
     """Return CPU seconds and the peak of memory in MB of the command."""
-    used, said = cpu_seconds([PEAK, "audit", *paths], n_times)
-    return used, int(re.findall(r"\d+", said)[-1]) * 1024 / 1e6
+    return cpu_seconds([COMMAND, "audit", *paths], n_times)
 
 
 def main() -> None:

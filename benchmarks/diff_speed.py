@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from _machine import best_of, header
+from _machine import PRINT_PEAK, best_of, cpu_of_process, header
 
 MEMORY = """
 import re, sys
@@ -39,13 +38,6 @@ print(before, peak(), file=sys.stderr)
 
 
 IMPORTS = "import numpy, pandas as pd, scipy.special, pyarrow.parquet\n"
-PEAK = """
-import re
-from pathlib import Path
-print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
-"""
-
-
 FLOOR = """
 import numpy as np, pyarrow.compute as pc
 old, new = [pyarrow.parquet.read_table(path) for path in ({old!r}, {new!r})]
@@ -179,16 +171,11 @@ def write_parquet(folder: Path, n_rows: int) -> list[Path]:
 
 def cpu_of(code: str) -> tuple[float, float]:
     """Return the least CPU time of three processes, and the largest memory, in seconds and MiB."""
+    program = [sys.executable, "-c", code + PRINT_PEAK]
     found = []
     for _ in range(3):
-        before = os.times()
-        done = subprocess.run(
-            [sys.executable, "-c", code + PEAK], capture_output=True, text=True, check=True
-        )
-        after = os.times()
-        spent = after.children_user + after.children_system
-        peak = int(done.stdout.split()[-1]) / 2**10
-        found.append((spent - before.children_user - before.children_system, peak))
+        spent, printed = cpu_of_process(program, stderr=subprocess.DEVNULL)
+        found.append((spent, int(printed.split()[-1]) / 2**10))
     return min(found)[0], max(peak for _, peak in found)
 
 

@@ -10,16 +10,14 @@ interpreter that imports numpy, pandas and scipy.special. With compiled modules:
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from _machine import header, table
+from _machine import cpu_of_process, header, table
 
 ROWS = 2_000
 PYTHON = [sys.executable, "-c"]
@@ -59,13 +57,9 @@ def write_files(folder: Path) -> None:
 
 def seconds_of(command: list[str], folder: Path) -> tuple[float, float]:
     """Return the CPU time of a process and its children, and the time on the clock."""
-    before = os.times()
     start = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder)
-    wall = time.perf_counter() - start
-    after = os.times()
-    spent = after.children_user + after.children_system
-    return spent - before.children_user - before.children_system, wall
+    spent, _ = cpu_of_process(command, cwd=folder)
+    return spent, time.perf_counter() - start
 
 
 def take_turns(commands: dict[str, list[str]], rounds: int, folder: Path) -> str:

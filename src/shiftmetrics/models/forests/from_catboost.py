@@ -13,7 +13,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.models.forests.forest import LEAF, Forest, Link, Tree, edge_for_float32
-from shiftmetrics.models.forests.from_interpret import column_of
+from shiftmetrics.models.reading.outputs import cells_of_column
 
 _LINKS: dict[str, Link] = {
     "Logloss": "softmax",
@@ -60,7 +60,7 @@ def codes_of_catboost(model: Any) -> Callable[[Any], FloatArray] | None:
     def to_codes(rows: Any) -> FloatArray:
         codes = np.full((len(rows), columns.width), np.nan)
         for place in columns.flat.values():
-            codes[:, place] = np.asarray(column_of(rows, place), dtype=np.float64)
+            codes[:, place] = np.asarray(cells_of_column(rows, place), dtype=np.float64)
         leaves = np.asarray(model.calc_leaf_indexes(rows))
         for split, (tree, level) in columns.first.items():
             codes[:, columns.place[split]] = (leaves[:, tree] >> level) & 1

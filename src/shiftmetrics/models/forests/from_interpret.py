@@ -10,6 +10,8 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.forests.forest import LEAF, Forest, Link, Tree
+from shiftmetrics.models.reading.estimators import INTERPRET_CATEGORIES
+from shiftmetrics.models.reading.outputs import cells_of_column
 
 _LINKS: dict[str, Link] = {
     "logit": "softmax",
@@ -17,8 +19,6 @@ _LINKS: dict[str, Link] = {
     "identity": "identity",
     "log": "exp",
 }
-
-_CATEGORIES = ("nominal", "ordinal")
 
 _MOST_CELLS = 70_000
 """Of all terms: a machine of six columns and their pairs has 63,000, which take four seconds of search."""
@@ -32,7 +32,7 @@ def read_interpret(model: Any) -> Forest | None:
     """
     link = _LINKS.get(getattr(model, "link_", ""))
     kinds = set(getattr(model, "feature_types_in_", ()))
-    if link is None or not kinds <= {"continuous", *_CATEGORIES}:
+    if link is None or not kinds <= {"continuous", *INTERPRET_CATEGORIES}:
         return None
     if sum(np.size(scores) for scores in model.term_scores_) > _MOST_CELLS:
         return None
@@ -58,27 +58,20 @@ def read_interpret(model: Any) -> Forest | None:
 def codes_of_interpret(model: Any) -> Callable[[Any], FloatArray] | None:
     """Return the map from rows to numbers, with a code for each category; None where there are only numbers."""
     kinds = model.feature_types_in_
-    if not any(kind in _CATEGORIES for kind in kinds):
+    if not any(kind in INTERPRET_CATEGORIES for kind in kinds):
         return None
 
     def to_codes(rows: Any) -> FloatArray:
         codes = np.empty((len(rows), len(kinds)))
         for place, kind in enumerate(kinds):
-            cells = column_of(rows, place)
-            if kind in _CATEGORIES:
+            cells = cells_of_column(rows, place)
+            if kind in INTERPRET_CATEGORIES:
                 codes[:, place] = _codes(cells, list(model.bins_[place][0]))
             else:
                 codes[:, place] = np.asarray(cells, dtype=np.float64)
         return codes
 
     return to_codes
-
-
-def column_of(rows: Any, place: int) -> list[Any]:
-    """Return the cells of one column of a table or an array, each as it is: integers stay integers."""
-    if hasattr(rows, "iloc"):
-        return list(rows.iloc[:, place].tolist())
-    return list(np.asarray(rows)[:, place].tolist())
 
 
 def _codes(cells: Sequence[Any], categories: Sequence[str]) -> FloatArray:
@@ -104,13 +97,9 @@ class _BinsOfNumbers:
         """The last bin that a number may be in."""
         return len(self.cuts) + 1
 
-    def threshold(self, bin_number: int) -> float:
+    def edge(self, bin_number: int) -> tuple[float, BoolArray | None]:
         """Return the last number in a bin."""
-        return float(np.nextafter(self.cuts[bin_number - 1], -np.inf))
-
-    def left(self, bin_number: int) -> None:
-        """Return None: a threshold says it."""
-        return
+        return float(np.nextafter(self.cuts[bin_number - 1], -np.inf)), None
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,13 +120,9 @@ class _BinsOfCategories:
         """The bin of unknown categories."""
         return int(self.bin_of_code[-1])
 
-    def threshold(self, bin_number: int) -> float:
-        """Return what no code is compared with."""
-        return 0.0
-
-    def left(self, bin_number: int) -> BoolArray:
-        """Return which codes are in bins up to this one."""
-        return np.asarray(self.bin_of_code <= bin_number)
+    def edge(self, bin_number: int) -> tuple[float, BoolArray | None]:
+        """Return a number that nothing is compared with, and which codes are in bins up to this one."""
+        return 0.0, np.asarray(self.bin_of_code <= bin_number)
 
 
 _Bins: TypeAlias = _BinsOfNumbers | _BinsOfCategories
@@ -197,8 +182,8 @@ class _Term:
             return self._grow(place + 1, table[first])
         middle = (first + last) // 2
         bins = self.bins[place]
-        node = self._add(self.features[place], bins.threshold(middle), False, table)
-        codes = bins.left(middle)
+        threshold, codes = bins.edge(middle)
+        node = self._add(self.features[place], threshold, False, table)
         if codes is not None:
             self.subset[node] = len(self.left)
             self.left.append(codes)

@@ -9,6 +9,8 @@ import numpy as np
 
 from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.reading.estimators import (
+    is_of_catboost,
+    is_of_interpret,
     is_of_sklearn,
     is_of_xgboost,
     known_categories,
@@ -65,16 +67,6 @@ def forest_of(model: Any) -> Forest | None:
     else:
         return None
     return read(model)
-
-
-def is_of_catboost(model: Any) -> bool:
-    """Return True if a model is one of CatBoost."""
-    return "catboost" in libraries_of(model) and hasattr(model, "get_all_params")
-
-
-def is_of_interpret(model: Any) -> bool:
-    """Return True if a model is an explainable boosting machine of interpret."""
-    return type(model).__module__.startswith("interpret.") and hasattr(model, "term_scores_")
 
 
 def _without_codes(member: Any) -> Forest | None:

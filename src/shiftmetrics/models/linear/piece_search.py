@@ -312,10 +312,8 @@ def _nonnegative(factors: FloatArray, target: FloatArray) -> tuple[FloatArray, f
     """Return nonnegative weights whose combination of columns is closest to ``target``, and the distance left."""
     try:
         weights, residual = nnls(factors, target)
-    except (
-        RuntimeError,
-        np.linalg.LinAlgError,
-    ):  # too many iterations; until SciPy 1.14 also dependent half-spaces
+    # Too many iterations; until SciPy 1.14 also dependent half-spaces.
+    except (RuntimeError, np.linalg.LinAlgError):
         found = lsq_linear(factors, target, (0.0, np.inf), method="bvls")
         weights = np.maximum(found.x, 0.0)
         residual = np.linalg.norm(factors @ weights - target)

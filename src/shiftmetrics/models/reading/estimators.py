@@ -21,6 +21,9 @@ LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 ANSWERS = ("predict_proba", "decision_function")
 """What a classifier without ``predict`` may answer with."""
 
+INTERPRET_CATEGORIES = ("nominal", "ordinal")
+"""What explainable boosting machines call columns of categories."""
+
 
 def steps_of(model: Any, *, last: bool = False) -> Iterator[Any]:
     """Yield the steps of a pipeline; ``last`` includes the final one, or the model itself where it is no pipeline."""
@@ -45,6 +48,16 @@ def is_of_sklearn(model: Any) -> bool:
 def is_of_xgboost(model: Any) -> bool:
     """Return True if a model is a scikit-learn wrapper of XGBoost, or derived from one."""
     return "xgboost" in libraries_of(model) and hasattr(model, "get_booster")
+
+
+def is_of_catboost(model: Any) -> bool:
+    """Return True if a model is one of CatBoost."""
+    return "catboost" in libraries_of(model) and hasattr(model, "get_all_params")
+
+
+def is_of_interpret(model: Any) -> bool:
+    """Return True if a model is an explainable boosting machine of interpret."""
+    return type(model).__module__.startswith("interpret.") and hasattr(model, "term_scores_")
 
 
 def libraries_of(model: Any) -> set[str]:
@@ -178,12 +191,11 @@ def category_places(model: Any) -> list[int]:
     """Return the positions of columns that a model takes as categories, whatever their dtype."""
     if hasattr(model, "steps"):
         return []
-    libraries = libraries_of(model)
-    if "catboost" in libraries and hasattr(model, "get_cat_feature_indices"):
+    if is_of_catboost(model):
         return [int(place) for place in model.get_cat_feature_indices()]
-    if "interpret" in libraries:
-        kinds = getattr(model, "feature_types_in_", None) or ()
-        return [place for place, kind in enumerate(kinds) if kind in ("nominal", "ordinal")]
+    if is_of_interpret(model):
+        kinds = enumerate(model.feature_types_in_)
+        return [place for place, kind in kinds if kind in INTERPRET_CATEGORIES]
     return []
 
 

@@ -141,6 +141,13 @@ def matrix_with_gaps(rows: Any) -> FloatArray:
     return matrix
 
 
+def cells_of_column(rows: Any, place: int) -> list[Any]:
+    """Return the cells of one column of a table or an array, each as it is: integers stay integers."""
+    if hasattr(rows, "iloc"):
+        return list(rows.iloc[:, place].tolist())
+    return list(np.asarray(rows)[:, place].tolist())
+
+
 def predicted_labels(model: Any, X: Any) -> npt.NDArray[Any]:
     """Return the predicted label of each row, of shape (n,).
 
