@@ -17,6 +17,8 @@ def gains_of(low, high, *, n_samples, are_signs, least=-1.0, most=1.0):
     low = np.concatenate([low, rest])
     high = np.concatenate([high, rest])
     return Gains(
+        n_samples=n_samples,
+        positions=np.arange(n_samples),
         known=low == high,
         low=low,
         high=high,

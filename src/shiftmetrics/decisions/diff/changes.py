@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray
+from shiftmetrics.decisions.diff.compared import ComparedRows
 from shiftmetrics.decisions.diff.gains import Gains
 from shiftmetrics.decisions.diff.records import (
     ChangeCount,
@@ -26,11 +26,10 @@ MOST_FREQUENT = 10
 UNKNOWN_EFFECT = 2
 
 
-def prediction_diff(
-    pair: ClassPair | OutputPair, gains: Gains, plan: LabelPlan | None
-) -> PredictionDiff:
+def prediction_diff(compared: ComparedRows, gains: Gains, plan: LabelPlan | None) -> PredictionDiff:
     """Return the changes, with their rows in the order of the plan."""
-    rows = gains.candidates if plan is None else plan.order
+    pair = compared.pair
+    rows = gains.candidates if plan is None else gains.held(plan.order)
     # 1 fixed, -1 broken, 0 neither
     effect = np.where(gains.known[rows], np.sign(gains.low[rows]), UNKNOWN_EFFECT)
     effect = effect.astype(np.int64)
@@ -38,7 +37,7 @@ def prediction_diff(
     fraction = len(rows) / gains.n_samples
     if isinstance(pair, OutputPair):
         table = ChangedSamples(
-            position=rows,
+            position=gains.positions[rows],
             id=ids,
             old=pair.old_outputs[rows],
             new=pair.new_outputs[rows],
@@ -56,7 +55,7 @@ def prediction_diff(
     known = pair.labels[rows] >= 0
     names = pair.classes
     table = ChangedSamples(
-        position=rows,
+        position=gains.positions[rows],
         id=ids,
         old=names[pair.old_codes[rows]],
         new=names[pair.new_codes[rows]],
@@ -99,19 +98,20 @@ def _frequent(pair: ClassPair, rows: IntArray, effect: IntArray) -> tuple[Change
 
 
 def labelled_rows(
-    pair: ClassPair | OutputPair, gains: Gains, used: IntArray, *, is_complete: bool
+    compared: ComparedRows, gains: Gains, used: IntArray, *, is_complete: bool
 ) -> LabelledChanges:
     """Return what the labels of some changed rows say; the scores of both models where all rows have one."""
+    pair = compared.pair
     seen = gains.outcomes(used)
-    is_used = np.zeros(gains.n_samples, dtype=bool)
+    is_used = np.zeros(len(gains.known), dtype=bool)
     is_used[used] = True
     # A label of a row that does not change is no use either way: it is not listed.
     labelled = gains.candidates[pair.rows.known[gains.candidates]]
     unused = labelled[~is_used[labelled]]
     # The accuracies themselves need the labels of rows that do not change, too.
     scores: tuple[float | None, float | None] = (None, None)
-    if pair.rows.known.all():
-        scores = _scores(pair, gains)
+    if compared.totals.all_labelled:
+        scores = _scores(compared, gains)
     p_value = None
     if is_complete and isinstance(pair, ClassPair):
         p_value = mcnemar_p_value(seen.fixed, seen.broken)
@@ -127,18 +127,16 @@ def labelled_rows(
     )
 
 
-def _scores(pair: ClassPair | OutputPair, gains: Gains) -> tuple[float, float]:
+def _scores(compared: ComparedRows, gains: Gains) -> tuple[float, float]:
     """Return the metric of both models."""
+    pair = compared.pair
     if isinstance(pair, OutputPair):
         old = float(np.abs(pair.labels - pair.old_outputs).mean())
         return old, float(np.abs(pair.labels - pair.new_outputs).mean())
+    totals = compared.totals
     if gains.are_signs:
-        return _accuracy(pair.old_codes, pair.labels), _accuracy(pair.new_codes, pair.labels)
-    return (
-        float((gains.weights[pair.labels] * (pair.old_codes != pair.labels)).mean()),
-        float((gains.weights[pair.labels] * (pair.new_codes != pair.labels)).mean()),
-    )
-
-
-def _accuracy(codes: IntArray, labels: npt.NDArray[np.int64]) -> float:
-    return float((codes == labels).mean())
+        right = totals.right.sum(axis=1) / compared.n_samples
+        return float(right[0]), float(right[1])
+    # Each error costs what its class does.
+    costs = (totals.labels - totals.right) @ gains.weights / compared.n_samples
+    return float(costs[0]), float(costs[1])

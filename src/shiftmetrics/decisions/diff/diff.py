@@ -14,6 +14,7 @@ from shiftmetrics._core.validation import check_integer
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.allowance import Allowance, Population
 from shiftmetrics.decisions.diff.changes import labelled_rows, prediction_diff
+from shiftmetrics.decisions.diff.compared import ComparedRows, PairTotals, compared_rows
 from shiftmetrics.decisions.diff.evidence import (
     best_constant,
     evidence_of_classes,
@@ -44,7 +45,7 @@ from shiftmetrics.decisions.labelling.plan import (
     plan_from_text,
     planned_labels,
 )
-from shiftmetrics.decisions.predictions.pairs import ClassPair, OutputPair
+from shiftmetrics.decisions.predictions.pairs import OutputPair
 from shiftmetrics.decisions.predictions.reading import PairArguments, read_pair
 
 QUARTER = 0.25
@@ -164,14 +165,15 @@ def diff_models(
         threshold=threshold,
         tolerance=tolerance,
     )
-    pair = read_pair(old, new, arguments)
+    compared = compared_rows(read_pair(old, new, arguments))
+    pair = compared.pair
     if isinstance(pair, OutputPair):
         if costs is not None:
             raise ArgumentValueError("costs", "None for outputs of a regression", value=costs)
-        gains = gains_of_outputs(pair)
+        gains = gains_of_outputs(compared)
         metric = "mean absolute error"
     else:
-        gains = gains_of_classes(pair, costs)
+        gains = gains_of_classes(compared, costs)
         metric = "accuracy" if costs is None else "mean cost"
     if metric == "accuracy" and allow is not None and allow >= 1.0:
         remedy = "It is a fraction: one point of accuracy is 0.01."
@@ -185,14 +187,14 @@ def diff_models(
         population=population,
         found=(*pair.rows.reading.sentences(), *pair.forms),
     )
-    drawn = _plan_of(plan, pair, gains, allow, rng)
+    drawn = _plan_of(plan, compared, gains, allow, rng)
     # Labels without a plan are of rows that somebody chose.
     belongs = pair.rows.plan is not None or isinstance(plan, LabelPlan)
-    return _result(pair, gains, metric, drawn, belongs, allow, population, settings)
+    return _result(compared, gains, metric, drawn, belongs, allow, population, settings)
 
 
 def _plan_of(
-    plan: Any, pair: ClassPair | OutputPair, gains: Gains, allow: float | None, rng: Any
+    plan: Any, compared: ComparedRows, gains: Gains, allow: float | None, rng: Any
 ) -> LabelPlan | None:
     """Return the plan that labels belong to, or a new one; None where no row changes or all labels are known.
 
@@ -201,22 +203,23 @@ def _plan_of(
     TypeError, ValueError
         If ``plan`` is something else, or a plan for other predictions.
     """
-    rows = gains.candidates
+    rows = gains.positions[gains.candidates]
     n = gains.n_samples
+    plan_text = compared.pair.rows.plan
     # A plan that labels belong to is checked and kept, whether it is given or their file names it.
     if isinstance(plan, LabelPlan):
-        digest = pair.digest
+        digest = compared.digest
         if plan.digest != digest or not np.array_equal(np.sort(plan.order), rows):
             remedy = "The plan belongs to other predictions, or to other rows: make a new plan."
             got = f"one for others ({plan.digest[:12]})"
             raise ArgumentValueError("plan", "made for these predictions", got, remedy)
         return plan
-    if pair.rows.plan is not None:
+    if plan_text is not None:
         return plan_from_text(
-            pair.rows.plan,
+            plan_text,
             rows,
             n_samples=n,
-            digest=pair.digest,
+            digest=compared.digest,
             scale=gains.scale,
             sizes=gains.sizes,
         )
@@ -242,7 +245,7 @@ def _plan_of(
         n_samples=n,
         n_labels=n_labels,
         mode=mode,
-        digest=pair.digest,
+        digest=compared.digest,
         scale=gains.scale,
         sizes=gains.sizes,
         rng=rng,
@@ -250,7 +253,7 @@ def _plan_of(
 
 
 def _result(
-    pair: ClassPair | OutputPair,
+    compared: ComparedRows,
     gains: Gains,
     metric: str,
     plan: LabelPlan | None,
@@ -260,6 +263,7 @@ def _result(
     settings: dict[str, Any],
 ) -> DiffResult:
     """Put the result together: what is known of the changed rows decides which interval is given."""
+    pair = compared.pair
     rows = gains.candidates
     certain = gains.certain
     value = 0.5 * (certain.low + certain.high)
@@ -279,7 +283,7 @@ def _result(
         status = BOUNDED if len(used) else UNLABELLED
     # What is certain speaks for these rows alone: of future rows, others may change.
     bound: Interval | None = certain
-    if _is_for_future_rows(population, status, pair):
+    if _is_for_future_rows(population, status, compared.totals):
         interval = future_difference(gains)
         bound = None
     elif status is LABELLED:
@@ -288,19 +292,20 @@ def _result(
     is_planned = status is SAMPLED
     labelled = None
     if len(used):
-        labelled = labelled_rows(pair, gains, used, is_complete=is_complete)
+        labelled = labelled_rows(compared, gains, used, is_complete=is_complete)
     parts: tuple[PartDifference, ...] = ()
     if isinstance(pair, OutputPair):
         evidence = evidence_of_outputs(pair)
     else:
-        evidence = evidence_of_classes(pair, has_labels=bool(pair.rows.known.all()))
-        evidence = dataclasses.replace(evidence, constant=best_constant(pair, gains))
+        evidence = evidence_of_classes(compared)
+        constant = best_constant(compared.totals, pair.classes, gains)
+        evidence = dataclasses.replace(evidence, constant=constant)
     if interval is not None:
         parts = differences_by_part(
-            pair, gains, plan if is_planned else None, is_complete=is_complete
+            compared, gains, plan if is_planned else None, is_complete=is_complete
         )
     elif pair.rows.group is not None:
-        parts = bounds_by_group(pair, gains)
+        parts = bounds_by_group(compared, gains)
     verdict = verdict_on_difference(allow, bound, interval)
     if allow is None and not len(rows):
         verdict = verdicts.SAME
@@ -320,7 +325,7 @@ def _result(
         allow=allow,
         metric=metric,
         certain=certain,
-        changes=prediction_diff(pair, gains, plan),
+        changes=prediction_diff(compared, gains, plan),
         labelled=labelled,
         plan=plan,
         parts=parts,
@@ -328,9 +333,7 @@ def _result(
     )
 
 
-def _is_for_future_rows(
-    population: Population | None, status: Status, pair: ClassPair | OutputPair
-) -> bool:
+def _is_for_future_rows(population: Population | None, status: Status, totals: PairTotals) -> bool:
     """Return True if the verdict speaks of future rows: by default where all labels are known.
 
     Raises
@@ -338,8 +341,7 @@ def _is_for_future_rows(
     ValueError
         If that is asked for and labels of changed rows are missing.
     """
-    all_labelled = bool(pair.rows.known.all())
-    is_known = status is LABELLED or (status is UNCHANGED and all_labelled)
+    is_known = status is LABELLED or (status is UNCHANGED and totals.all_labelled)
     if population is None:
         return is_known
     if population == "future" and not is_known:

@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.probabilities import cohen_kappa
 from shiftmetrics.agreement import posterior_agreement
+from shiftmetrics.decisions.diff.compared import ComparedRows, PairTotals
 from shiftmetrics.decisions.diff.gains import LEVEL, Gains
 from shiftmetrics.decisions.diff.records import ConstantAnswer, DiffEvidence, QualityMeasure
-from shiftmetrics.decisions.labelling.paired_mean import paired_mean_interval
+from shiftmetrics.decisions.labelling.paired_mean import (
+    interval_of_moments,
+    paired_mean_interval,
+)
 from shiftmetrics.decisions.predictions.pairs import ClassPair, OutputPair
-
-LEAST_PROBABILITY = 1e-12
-"""Probability that a log loss counts for a class that a model excludes."""
 
 TIED = 1e-12
 """Relative difference of two costs that is rounding."""
 
-MOST_PAIRS = 20_000
-MOST_ENTRIES = 2_000_000
-"""Rows, evenly spaced, and probabilities of theirs, whose posterior agreement stands for that of all.
 
-Of 1,000 classes 2,000 rows are left, whose equivalent fraction of flips has a standard error of at most one point.
-"""
-
-
-def evidence_of_classes(pair: ClassPair, *, has_labels: bool) -> DiffEvidence:
+def evidence_of_classes(compared: ComparedRows) -> DiffEvidence:
     """Return what two classifiers' answers and probabilities say beside the difference of their accuracies."""
-    kappa = _kappa(pair.old_codes, pair.new_codes, len(pair.classes))
-    if not (pair.old.has_probabilities and pair.new.has_probabilities):
+    pair = compared.pair
+    assert isinstance(pair, ClassPair)
+    totals = compared.totals
+    kappa = _kappa(compared)
+    if totals.sampled is None:
         return DiffEvidence(kappa=kappa)
-    agreement, flipped = _agreement(pair)
+    # The fraction of flips does not get sharper with a million rows.
+    result = posterior_agreement(totals.sampled.new, totals.sampled.old, kind="proportions")
     return DiffEvidence(
         kappa=kappa,
-        agreement=agreement,
-        flipped=flipped,
-        estimate=_estimate(pair),
-        measures=_calibration(pair) if has_labels else (),
+        agreement=result.normalized,
+        flipped=result.equivalent_error,
+        estimate=_estimate(pair) / compared.n_samples,
+        measures=_calibration(totals),
     )
 
 
@@ -60,119 +59,75 @@ def evidence_of_outputs(pair: OutputPair) -> DiffEvidence:
     return DiffEvidence(measures=(measure,))
 
 
-def best_constant(pair: ClassPair, gains: Gains) -> ConstantAnswer | None:
+def best_constant(
+    totals: PairTotals, classes: npt.NDArray[Any], gains: Gains
+) -> ConstantAnswer | None:
     """Return what the best constant answer has; None where labels are missing."""
-    if not pair.rows.known.all():
+    if not totals.all_labelled:
         return None
-    n = len(pair.labels)
-    counts = np.bincount(pair.labels, minlength=len(pair.classes))
     # Whoever always says k is right on the rows of k, and saves their cost: 1 a row where accuracies are compared.
-    saved = counts.astype(np.float64)
+    saved = totals.labels.astype(np.float64)
     if not gains.are_signs:
-        saved = counts * gains.weights
+        saved = totals.labels * gains.weights
     most = float(saved.max())
     # Equal up to rounding: the product of a count and a cost.
     best = np.flatnonzero(saved >= most * (1.0 - TIED))
-    score = most / n
+    score = most / totals.n_samples
     if not gains.are_signs:
-        score = float(saved.sum() - most) / n
-    return ConstantAnswer(answers=tuple(str(name) for name in pair.classes[best]), score=score)
+        score = float(saved.sum() - most) / totals.n_samples
+    return ConstantAnswer(answers=tuple(str(name) for name in classes[best]), score=score)
 
 
-def _kappa(first: IntArray, second: IntArray, n_classes: int) -> float | None:
-    """Return Cohen's kappa of two sequences of classes; None where both are one and the same constant."""
-    n = len(first)
-    agreeing = float((first == second).mean())
-    rates = np.bincount(first, minlength=n_classes) / n
-    other_rates = np.bincount(second, minlength=n_classes) / n
-    by_chance = float(rates @ other_rates)
-    return cohen_kappa(agreeing, by_chance)
-
-
-def _blocks(
-    pair: ClassPair, rows: IntArray | None = None
-) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-    """Yield the probabilities of both models in some rows, or in all of them, block by block."""
-    n_rows = len(pair.labels) if rows is None else len(rows)
-    for block in row_blocks(n_rows, 16 * len(pair.classes)):
-        own = block if rows is None else rows[block]
-        yield block, pair.probabilities(pair.old, own), pair.probabilities(pair.new, own)
-
-
-def _agreement(pair: ClassPair) -> tuple[float, float]:
-    """Return the posterior agreement over its maximum, and the equivalent fraction of flipped answers."""
-    n = len(pair.labels)
-    # The fraction of flips does not get sharper with a million rows, and costs ten passes over them.
-    n_rows = min(n, MOST_PAIRS, max(MOST_ENTRIES // len(pair.classes), 1_000))
-    rows = np.linspace(0, n - 1, n_rows).astype(np.int64)
-    old = pair.probabilities(pair.old, rows)
-    new = pair.probabilities(pair.new, rows)
-    result = posterior_agreement(new, old, kind="proportions")
-    return result.normalized, result.equivalent_error
+def _kappa(compared: ComparedRows) -> float | None:
+    """Return Cohen's kappa of the answers of both; None where both are one and the same constant."""
+    n = compared.n_samples
+    agreeing = (n - len(compared.positions)) / n
+    rates = compared.totals.answers / n
+    return cohen_kappa(agreeing, float(rates[0] @ rates[1]))
 
 
 def _estimate(pair: ClassPair) -> float:
-    """Return the difference of the accuracies under labels that follow the mean of both models' probabilities."""
-    # Only rows whose answer changes can differ.
-    rows = np.flatnonzero(pair.changed)
+    """Return the difference of right answers under labels that follow the mean of both models' probabilities."""
     total = 0.0
-    for block, old, new in _blocks(pair, rows):
-        mean = 0.5 * (old + new)
+    # Only rows whose answer changes can differ.
+    for block in row_blocks(len(pair.labels), 16 * len(pair.classes)):
+        mean = 0.5 * (pair.probabilities(pair.old, block) + pair.probabilities(pair.new, block))
         places = np.arange(len(mean))
-        total += float(mean[places, pair.new_codes[rows[block]]].sum())
-        total -= float(mean[places, pair.old_codes[rows[block]]].sum())
-    return total / len(pair.labels)
+        total += float(mean[places, pair.new_codes[block]].sum())
+        total -= float(mean[places, pair.old_codes[block]].sum())
+    return total
 
 
-def _calibration(pair: ClassPair) -> tuple[QualityMeasure, ...]:
+def _calibration(totals: PairTotals) -> tuple[QualityMeasure, ...]:
     """Return log loss and Brier score of both models, and of two classes AUC and average precision."""
-    n = len(pair.labels)
-    totals = np.zeros((2, 2))
-    differences = np.empty((2, n))
-    largest = np.zeros(2)
-    # A block at a time: the probabilities of all rows would fill the memory.
-    for block, old, new in _blocks(pair):
-        truth = pair.labels[block]
-        old_losses = _losses(old, truth)
-        new_losses = _losses(new, truth)
-        totals[0] += old_losses.sum(axis=1)
-        totals[1] += new_losses.sum(axis=1)
-        differences[:, block] = new_losses - old_losses
-        block_largest = np.maximum(old_losses, new_losses).max(axis=1)
-        largest = np.maximum(largest, block_largest)
+    losses = totals.losses
+    if losses is None or not totals.all_labelled:
+        return ()
     measures = []
     for place, name in enumerate(("log loss", "Brier score")):
         measure = QualityMeasure(
             name=name,
-            old=float(totals[0, place] / n),
-            new=float(totals[1, place] / n),
+            old=float(losses.totals[0, place] / losses.n),
+            new=float(losses.totals[1, place] / losses.n),
             higher_is_better=False,
-            interval=paired_mean_interval(differences[place], float(largest[place]), LEVEL),
+            interval=interval_of_moments(
+                losses.n,
+                float(losses.mean[place]),
+                float(losses.squares[place]),
+                float(losses.largest[place]),
+                LEVEL,
+            ),
         )
         measures.append(measure)
-    if len(pair.classes) == 2:
-        measures += _discrimination(pair)
+    if totals.ranked is not None:
+        measures += _discrimination(*totals.ranked)
     return tuple(measures)
 
 
-def _losses(probabilities: FloatArray, truth: IntArray) -> FloatArray:
-    """Return log loss and Brier score of each row."""
-    places = np.arange(len(truth))
-    right = probabilities[places, truth]
-    log_loss = -np.log(np.maximum(right, LEAST_PROBABILITY))
-    # sum_k (p_k - y_k)^2 = sum_k p_k^2 - 2 p_y + 1
-    brier = np.einsum("ij,ij->i", probabilities, probabilities) - 2.0 * right + 1.0
-    return np.stack([log_loss, brier])
-
-
-def _discrimination(pair: ClassPair) -> list[QualityMeasure]:
+def _discrimination(old: FloatArray, new: FloatArray, positive: BoolArray) -> list[QualityMeasure]:
     """Return how well the probabilities of two classes order the rows, where labels are of both classes."""
-    positive = pair.labels == 1
     if positive.all() or not positive.any():
         return []
-    rows = np.arange(len(positive))
-    old = pair.probabilities(pair.old, rows)[:, 1]
-    new = pair.probabilities(pair.new, rows)[:, 1]
     measures = []
     for name, function in (("AUC", area_under_curve), ("average precision", average_precision)):
         measure = QualityMeasure(

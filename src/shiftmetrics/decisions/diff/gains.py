@@ -20,6 +20,7 @@ from shiftmetrics._core.exceptions import ArgumentTypeError
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.sums import exact_sum
 from shiftmetrics._core.validation import check_keys, check_number
+from shiftmetrics.decisions.diff.compared import ComparedRows
 from shiftmetrics.decisions.labelling.anytime import (
     mean_sequence,
     planned_bets,
@@ -27,7 +28,7 @@ from shiftmetrics.decisions.labelling.anytime import (
 )
 from shiftmetrics.decisions.labelling.exact import Outcomes, difference_interval
 from shiftmetrics.decisions.labelling.paired import future_interval
-from shiftmetrics.decisions.labelling.paired_mean import paired_mean_interval
+from shiftmetrics.decisions.labelling.paired_mean import interval_of_moments
 from shiftmetrics.decisions.labelling.plan import LabelPlan
 from shiftmetrics.decisions.predictions.pairs import ClassPair, OutputPair
 
@@ -40,13 +41,17 @@ GONE_THROUGH = 0.9
 
 @dataclass(frozen=True, kw_only=True)
 class Gains:
-    """The gain of each row.
+    """The gain of each row that is held: of classes the changed ones, since all others gain nothing.
 
     Attributes
     ----------
-    known : ndarray of shape (n_samples,)
-        Whether the gain is known: by a label, or because the answer does not change.
-    low, high : ndarray of shape (n_samples,)
+    n_samples : int
+        All rows.
+    positions : ndarray of shape (n_held,)
+        Places of the held rows among all rows.
+    known : ndarray of shape (n_held,)
+        Whether the gain is known: by a label, or because the output does not change.
+    low, high : ndarray of shape (n_held,)
         Least and largest possible gain: both are the gain itself where it is known.
     bound : Interval
         Limits of the mean gain that hold without any label.
@@ -55,7 +60,7 @@ class Gains:
     scale : float
         Mean of the largest gains of the rows that change, without any label: 1 for accuracy.
     candidates : ndarray of int
-        Rows that a plan samples from: those that change.
+        Held rows that a plan samples from: those that change.
     are_signs : bool
         Whether each gain is -1, 0 or 1, so that exact intervals exist.
     two_classes : bool
@@ -70,6 +75,8 @@ class Gains:
         or the largest absolute error that either model makes on a known row.
     """
 
+    n_samples: int
+    positions: IntArray
     known: BoolArray
     low: FloatArray
     high: FloatArray
@@ -85,18 +92,17 @@ class Gains:
     reach: float
 
     @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return len(self.known)
-
-    @property
     def certain(self) -> Interval:
         """Limits of the mean gain, whatever the labels that are not known."""
-        return _certain(self.low, self.high)
+        return _certain(self.low, self.high, self.n_samples)
 
-    def certain_in(self, members: BoolArray) -> Interval:
-        """Return the limits of the mean gain in some rows, whatever the labels that are not known."""
-        return _certain(self.low[members], self.high[members])
+    def certain_in(self, members: BoolArray, n: int) -> Interval:
+        """Return the limits of the mean gain in n rows, of which some are held, whatever the unknown labels."""
+        return _certain(self.low[members], self.high[members], n)
+
+    def held(self, positions: IntArray) -> IntArray:
+        """Return where rows of a plan stand among those that are held."""
+        return np.searchsorted(self.positions, positions)
 
     def outcomes(self, rows: IntArray) -> Outcomes:
         """Return how many of some rows are fixed, broken, neither, or not known."""
@@ -110,34 +116,37 @@ class Gains:
         )
 
 
-def gains_of_classes(pair: ClassPair, costs: Mapping[Any, float] | None) -> Gains:
-    """Return the gains of accuracy, or of the mean cost of errors."""
+def gains_of_classes(compared: ComparedRows, costs: Mapping[Any, float] | None) -> Gains:
+    """Return the gains of accuracy, or of the mean cost of errors, of the rows whose answer changes."""
+    pair = compared.pair
+    assert isinstance(pair, ClassPair)
     weights = _class_costs(pair, costs)
-    changed = pair.changed
     # While the label is not known it may be the new answer, or the old one, or neither.
-    losses = np.where(changed, weights[pair.old_codes], 0.0)
-    wins = np.where(changed, weights[pair.new_codes], 0.0)
-    bound = _certain(-losses, wins)
+    losses = weights[pair.old_codes]
+    wins = weights[pair.new_codes]
+    bound = _certain(-losses, wins, compared.n_samples)
     # Where it is known, the row gains by the new answer, or loses by the old one, or neither.
-    rows = changed & pair.rows.known
+    rows = pair.rows.known
     truth = pair.labels[rows]
     gain = (pair.new_codes[rows] == truth).astype(np.float64)
     gain -= pair.old_codes[rows] == truth
     are_signs = bool((weights == 1.0).all())
-    sizes = np.maximum(losses, wins)[changed]
+    sizes = np.maximum(losses, wins)
     low = -losses
     low[rows] = weights[truth] * gain
     high = wins.copy()
     high[rows] = low[rows]
     return Gains(
-        known=~changed | pair.rows.known,
+        n_samples=compared.n_samples,
+        positions=compared.positions,
+        known=rows,
         low=low,
         high=high,
         bound=bound,
-        least=-float(losses.max()),
-        most=float(wins.max()),
+        least=-float(losses.max(initial=0.0)),
+        most=float(wins.max(initial=0.0)),
         scale=_scale(sizes),
-        candidates=np.flatnonzero(changed),
+        candidates=np.arange(len(rows)),
         are_signs=are_signs,
         two_classes=len(pair.classes) == 2,
         weights=weights,
@@ -146,18 +155,22 @@ def gains_of_classes(pair: ClassPair, costs: Mapping[Any, float] | None) -> Gain
     )
 
 
-def gains_of_outputs(pair: OutputPair) -> Gains:
+def gains_of_outputs(compared: ComparedRows) -> Gains:
     """Return the gains of the absolute error: what it falls by."""
+    pair = compared.pair
+    assert isinstance(pair, OutputPair)
     # |y - old| - |y - new| lies between -|new - old| and |new - old|, whatever y is.
     reach = np.abs(pair.new_outputs - pair.old_outputs)
     gain = np.abs(pair.labels - pair.old_outputs) - np.abs(pair.labels - pair.new_outputs)
     largest = float(reach[pair.changed].max(initial=0.0))
     errors = np.abs(pair.labels[:, None] - np.stack([pair.old_outputs, pair.new_outputs], axis=1))
     return Gains(
+        n_samples=compared.n_samples,
+        positions=compared.positions,
         known=pair.rows.known | (reach == 0.0),
         low=np.where(pair.rows.known, gain, -reach),
         high=np.where(pair.rows.known, gain, reach),
-        bound=_certain(-reach, reach),
+        bound=_certain(-reach, reach, compared.n_samples),
         least=-largest,
         most=largest,
         scale=_scale(reach[pair.changed]),
@@ -175,11 +188,11 @@ def _scale(largest: FloatArray) -> float:
     return float(np.mean(largest)) if len(largest) else 1.0
 
 
-def _certain(low: FloatArray, high: FloatArray) -> Interval:
-    """Return limits of a mean from those of each row; sums are exact, and no zero is negative."""
+def _certain(low: FloatArray, high: FloatArray, n: int) -> Interval:
+    """Return limits of a mean over n rows from those of the held ones; sums are exact, and no zero is negative."""
     return Interval(
-        low=exact_sum(low) / len(low) + 0.0,
-        high=exact_sum(high) / len(high) + 0.0,
+        low=exact_sum(low) / n + 0.0,
+        high=exact_sum(high) / n + 0.0,
         confidence_level=1.0,
         method="certain",
     )
@@ -206,14 +219,24 @@ def _class_costs(pair: ClassPair, costs: Mapping[Any, float] | None) -> FloatArr
 
 
 def future_difference(
-    gains: Gains, members: BoolArray | None = None, confidence_level: float = LEVEL
+    gains: Gains,
+    members: BoolArray | None = None,
+    n: int | None = None,
+    confidence_level: float = LEVEL,
 ) -> Interval:
-    """Return the interval of the mean gain of future rows, or of those of one part, where all gains are known."""
+    """Return the interval of the mean gain of future rows, or of those of one part, where all gains are known.
+
+    ``members`` are the held rows of the part, ``n`` are all of its rows.
+    """
     known = gains.low if members is None else gains.low[members]
+    n = gains.n_samples if n is None else n
     if not gains.are_signs:
-        return paired_mean_interval(known, gains.reach, confidence_level)
+        # Rows that are not held gain nothing.
+        mean = exact_sum(known) / n
+        squares = exact_sum((known - mean) ** 2) + (n - len(known)) * mean**2
+        return interval_of_moments(n, mean, squares, gains.reach, confidence_level)
     fixed, broken = int((known > 0.0).sum()), int((known < 0.0).sum())
-    return future_interval(fixed, broken, len(known), confidence_level)
+    return future_interval(fixed, broken, n, confidence_level)
 
 
 def sampled_difference(gains: Gains, plan: LabelPlan) -> tuple[float, Interval, IntArray]:
@@ -229,14 +252,15 @@ def sampled_difference(gains: Gains, plan: LabelPlan) -> tuple[float, Interval, 
         The mean gain, estimated.
     interval : Interval
     rows : ndarray of int
-        The labelled rows that are used.
+        The held rows whose labels are used.
     """
-    labelled = gains.known[plan.order]
+    order = gains.held(plan.order)
+    labelled = gains.known[order]
     if labelled.all():
         certain = gains.certain
         value = 0.5 * (certain.low + certain.high)
         point = dataclasses.replace(certain, confidence_level=LEVEL, method="exact")
-        return value, point, plan.order
+        return value, point, order
     # A row that nobody can label must not hold up the answer: from nine tenths on, gaps count as the worst case.
     is_finished = labelled[: plan.n_labels].mean() >= GONE_THROUGH
     if plan.sizes is not None:
@@ -245,7 +269,7 @@ def sampled_difference(gains: Gains, plan: LabelPlan) -> tuple[float, Interval, 
         return _estimate_by_size(gains, plan, n_drawn, method)
     if plan.mode == "exact" and gains.are_signs and is_finished:
         method = "exact"
-        drawn = plan.rows
+        drawn = order[: plan.n_labels]
         seen = gains.outcomes(drawn)
         low, high = difference_interval(
             plan.n_population, seen, LEVEL, two_classes=gains.two_classes
@@ -266,7 +290,7 @@ def _estimate_by_size(
     assert plan.sizes is not None
     # Rows that nothing is at stake in come last, and gain nothing.
     n_drawn = min(n_drawn, int(np.count_nonzero(plan.sizes)))
-    drawn = plan.order[:n_drawn]
+    drawn = gains.held(plan.order[:n_drawn])
     sizes = plan.sizes[:n_drawn]
     known = gains.known[drawn]
     total = float(plan.sizes.sum())
@@ -293,7 +317,7 @@ def _sum_by_size(gains: Gains, plan: LabelPlan, n_drawn: int) -> float:
     assert plan.sizes is not None
     if not n_drawn:
         return 0.0
-    drawn = plan.order[:n_drawn]
+    drawn = gains.held(plan.order[:n_drawn])
     gained = np.where(gains.known[drawn], gains.low[drawn], 0.0)
     sizes = plan.sizes[:n_drawn]
     before = np.cumsum(gained) - gained
@@ -303,7 +327,7 @@ def _sum_by_size(gains: Gains, plan: LabelPlan, n_drawn: int) -> float:
 
 def _looked_at(gains: Gains, plan: LabelPlan) -> IntArray:
     """Return the rows of the plan up to the last labelled one; an exact plan ends with its number of labels."""
-    order = plan.order if plan.mode == "anytime" else plan.rows
+    order = gains.held(plan.order if plan.mode == "anytime" else plan.rows)
     places = np.flatnonzero(gains.known[order])
     n_looked_at = int(places[-1]) + 1 if len(places) else 0
     return order[:n_looked_at]
@@ -340,7 +364,7 @@ def _within_certain(
     """Return estimate and interval of the mean gain from those of the sum over the candidates."""
     n = gains.n_samples
     # Outputs that change by less than the tolerance are no candidates, and yet not known.
-    others = np.ones(n, dtype=bool)
+    others = np.ones(len(gains.known), dtype=bool)
     others[gains.candidates] = False
     rest_low = float(gains.low[others].sum())
     rest_high = float(gains.high[others].sum())

@@ -9,18 +9,20 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, IntArray
 from shiftmetrics._core.result import Interval
 from shiftmetrics.decisions import verdicts
+from shiftmetrics.decisions.diff.compared import ComparedRows
 from shiftmetrics.decisions.diff.gains import GONE_THROUGH, LEVEL, Gains, future_difference
 from shiftmetrics.decisions.diff.records import PartDifference
 from shiftmetrics.decisions.labelling.anytime import difference_sequence
 from shiftmetrics.decisions.labelling.exact import Outcomes, difference_interval
 from shiftmetrics.decisions.labelling.plan import LabelPlan
-from shiftmetrics.decisions.predictions.pairs import ClassPair, OutputPair
+from shiftmetrics.decisions.predictions.pairs import ClassPair
 
-Part = tuple[str, str, BoolArray]
+Part = tuple[str, str, BoolArray, int]
+"""Kind, name, held rows and number of all rows of a part."""
 
 
 def differences_by_part(
-    pair: ClassPair | OutputPair, gains: Gains, plan: LabelPlan | None, *, is_complete: bool
+    compared: ComparedRows, gains: Gains, plan: LabelPlan | None, *, is_complete: bool
 ) -> tuple[PartDifference, ...]:
     """Return the difference in each class and each group.
 
@@ -29,44 +31,46 @@ def differences_by_part(
 
     Parameters
     ----------
-    pair : ClassPair or OutputPair
+    compared : ComparedRows
     gains : Gains
     plan : LabelPlan or None
         What the labels belong to; None where they belong to no plan.
     is_complete : bool
         Whether the label of each changed row is known.
     """
-    found = list(_parts(pair))
+    found = list(_parts(compared))
     is_planned = plan is not None and gains.are_signs
     if not found or not (is_complete or is_planned):
         return ()
     # Bonferroni: all intervals hold together.
     confidence_level = 1.0 - (1.0 - LEVEL) / len(found)
     parts = []
-    for kind, name, members in found:
-        changed = np.flatnonzero(members & pair.changed)
+    for part in found:
+        _, _, members, n = part
+        changed = np.flatnonzero(members & compared.pair.changed)
         interval: Interval | None
         if is_complete:
             seen = gains.outcomes(changed)
-            interval = future_difference(gains, members, confidence_level)
+            interval = future_difference(gains, members, n, confidence_level)
         else:
             # The rows of a group are in random order too.
             assert plan is not None
-            seen, interval = _sampled(gains, plan, members, changed, confidence_level)
+            seen, interval = _sampled(gains, plan, part, changed, confidence_level)
         verdict = _verdict(seen, interval, confidence_level)
-        parts.append(_difference((kind, name, members), changed, seen, interval, verdict))
+        parts.append(_difference(part, changed, seen, interval, verdict))
     return tuple(parts)
 
 
-def bounds_by_group(pair: ClassPair | OutputPair, gains: Gains) -> tuple[PartDifference, ...]:
+def bounds_by_group(compared: ComparedRows, gains: Gains) -> tuple[PartDifference, ...]:
     """Return how many answers change in each group, and what that bounds for certain: it takes no label."""
     parts = []
-    for kind, name, members in _parts(pair):
+    for part in _parts(compared):
+        kind, _, members, n = part
         if kind == "class":
             continue
-        changed = np.flatnonzero(members & pair.changed)
+        changed = np.flatnonzero(members & compared.pair.changed)
         seen = gains.outcomes(changed)
-        interval = gains.certain_in(members)
+        interval = gains.certain_in(members, n)
         verdict = verdicts.TOO_FEW_TO_TELL
         if interval.low > 0.0:
             verdict = verdicts.PART_IS_BETTER
@@ -74,7 +78,7 @@ def bounds_by_group(pair: ClassPair | OutputPair, gains: Gains) -> tuple[PartDif
             verdict = verdicts.PART_IS_WORSE
         elif interval.low == interval.high:
             verdict = verdicts.NO_CLEAR_DIFFERENCE
-        parts.append(_difference((kind, name, members), changed, seen, interval, verdict))
+        parts.append(_difference(part, changed, seen, interval, verdict))
     return tuple(parts)
 
 
@@ -82,11 +86,11 @@ def _difference(
     part: Part, changed: IntArray, seen: Outcomes, interval: Interval | None, verdict: str
 ) -> PartDifference:
     """Return what is known of one part."""
-    kind, name, members = part
+    kind, name, _, n = part
     return PartDifference(
         kind=kind,
         name=name,
-        n_samples=int(members.sum()),
+        n_samples=n,
         n_changed=len(changed),
         n_labelled=seen.n_drawn - seen.missing,
         fixed=seen.fixed,
@@ -96,26 +100,30 @@ def _difference(
     )
 
 
-def _parts(pair: ClassPair | OutputPair) -> Iterator[Part]:
-    """Yield the kind, the name and the rows of each part."""
-    if isinstance(pair, ClassPair) and pair.rows.known.all():
+def _parts(compared: ComparedRows) -> Iterator[Part]:
+    """Yield each part: the classes where all rows have a label, then the groups in the order of their names."""
+    pair = compared.pair
+    totals = compared.totals
+    if isinstance(pair, ClassPair) and totals.all_labelled:
         for code, name in enumerate(pair.classes.tolist()):
-            members = pair.labels == code
-            if members.any():
-                yield "class", name, members
+            if totals.labels[code]:
+                yield "class", name, pair.labels == code, int(totals.labels[code])
     if pair.rows.group is not None:
         # Classes of labels have this word.
         kind = "group" if pair.rows.group_name == "class" else pair.rows.group_name
-        for name in np.unique(pair.rows.group).tolist():
-            yield kind, str(name), pair.rows.group == name
+        for name in sorted(totals.groups):
+            yield kind, name, pair.rows.group == name, totals.groups[name]
 
 
 def _sampled(
-    gains: Gains, plan: LabelPlan, members: BoolArray, changed: IntArray, confidence_level: float
+    gains: Gains, plan: LabelPlan, part: Part, changed: IntArray, confidence_level: float
 ) -> tuple[Outcomes, Interval | None]:
     """Return what the labels of a plan say of a group: its rows are in random order too."""
-    is_planned = plan.mode == "exact" and gains.known[plan.rows].mean() >= GONE_THROUGH
-    reach = plan.rows if plan.mode == "exact" else plan.order
+    _, _, members, n = part
+    order = gains.held(plan.order)
+    planned = order[: plan.n_labels]
+    is_planned = plan.mode == "exact" and gains.known[planned].mean() >= GONE_THROUGH
+    reach = planned if plan.mode == "exact" else order
     drawn = reach[members[reach]]
     # An anytime interval takes the rows up to the last labelled one.
     if not is_planned:
@@ -136,7 +144,6 @@ def _sampled(
             signs, len(changed), confidence_level, known=gains.known[drawn]
         )
         low, high = float(limits[0][-1]), float(limits[1][-1])
-    n = int(members.sum())
     interval = Interval(
         low=low / n, high=high / n, confidence_level=confidence_level,
         method="exact" if is_planned else "anytime",

@@ -49,6 +49,41 @@ def paired_mean_interval(
     (-0.028, 0.028)
     """
     mean = mean_with_one_more(differences, largest, clusters=clusters)
+    return _within_reach(mean, largest, confidence_level)
+
+
+def interval_of_moments(
+    n: int, mean: float, squares: float, largest: float, confidence_level: float = 0.95
+) -> Interval:
+    """Return the interval of `paired_mean_interval` where sums over the rows alone are known.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    mean, squares : float
+        Mean of the differences, and the sum of their squared distances from it.
+    largest, confidence_level : float
+        As of `paired_mean_interval`.
+
+    Examples
+    --------
+    >>> same = interval_of_moments(100, 0.0, 0.0, 1.0)
+    >>> round(same.low, 3), round(same.high, 3)
+    (-0.028, 0.028)
+    """
+    # The two rows that are added move the mean towards 0.
+    centre = n * mean / (n + 2.0)
+    squares += n * (mean - centre) ** 2
+    squares += (largest - centre) ** 2 + (largest + centre) ** 2
+    error = math.sqrt((n + 2.0) / (n + 1.0) * squares) / (n + 2.0)
+    return _within_reach(
+        PairedMean(mean=centre, error=error, freedom=n - 1.0), largest, confidence_level
+    )
+
+
+def _within_reach(mean: PairedMean, largest: float, confidence_level: float) -> Interval:
+    """Return Student's interval, which ends at the largest difference of a row."""
     low = -largest
     high = largest
     if mean.freedom > 0.0:

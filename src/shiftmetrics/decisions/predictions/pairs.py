@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics.decisions.labelling.plan import digest_of
 from shiftmetrics.decisions.predictions.predictions import ServedPredictions
 from shiftmetrics.tables.prediction_tables import TakenRows
 from shiftmetrics.tables.reading import TableReading
@@ -74,6 +73,22 @@ class MatchedRows:
         found.update({name: cells for name, cells in new.items() if name not in old})
         return found
 
+    def taken(self, rows: IntArray) -> MatchedRows:
+        """Return some of the rows alone."""
+        beside = []
+        for columns, own in zip(self.beside, (self.old_rows, self.new_rows), strict=True):
+            places = rows if isinstance(own, slice) else own[rows]
+            beside.append({name: column.iloc[places] for name, column in columns.items()})
+        return replace(
+            self,
+            ids=np.asarray(self.ids[rows]),
+            old_rows=slice(None),
+            new_rows=slice(None),
+            known=self.known[rows],
+            group=None if self.group is None else self.group[rows],
+            beside=tuple(beside),
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class ClassPair:
@@ -108,6 +123,18 @@ class ClassPair:
         """Rows in which the answer changes."""
         return np.asarray(self.old_codes != self.new_codes)
 
+    def taken(self, rows: IntArray) -> ClassPair:
+        """Return some of the rows alone."""
+        return replace(
+            self,
+            rows=self.rows.taken(rows),
+            old=self.old.taken(self.places(self.old, rows)),
+            new=self.new.taken(self.places(self.new, rows)),
+            old_codes=self.old_codes[rows],
+            new_codes=self.new_codes[rows],
+            labels=self.labels[rows],
+        )
+
     @property
     def forms(self) -> tuple[str, ...]:
         """How the predictions were read, for people."""
@@ -126,11 +153,6 @@ class ClassPair:
             other = f"threshold 0.5 takes {'it' if n_tied == 1 else 'them'} for {second}"
             return (f"{things} with both classes at one half for {first}; {other}",)
         return (f"{things} with tied scores for the first of the tied classes",)
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the ids and of both predictions; names of classes may depend on the labels that are known."""
-        return digest_of(np.asarray(self.rows.ids), self.old_codes, self.new_codes)
 
     def places(self, side: ServedPredictions, rows: TakenRows) -> TakenRows:
         """Return where some of the matched rows stand in the file of one side."""
@@ -185,8 +207,3 @@ class OutputPair:
     def forms(self) -> tuple[str, ...]:
         """How the predictions were read, for people."""
         return ("the predictions as outputs of a regression",)
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the ids and of both predictions."""
-        return digest_of(np.asarray(self.rows.ids), self.old_outputs, self.new_outputs)

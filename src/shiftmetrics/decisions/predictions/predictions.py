@@ -52,6 +52,15 @@ class ServedPredictions:
     form: str = "labels"
     has_columns: bool = False
 
+    def taken(self, rows: IntArray | slice) -> ServedPredictions:
+        """Return the answers of some rows alone; `n_tied` stays that of all."""
+        return replace(
+            self,
+            codes=self.codes[rows],
+            confidence=None if self.confidence is None else self.confidence[rows],
+            scores=None if self.scores is None else rows_of(self.scores, rows),
+        )
+
     @property
     def has_probabilities(self) -> bool:
         """Whether each class has a probability in each row."""
