@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calls import novelty
-from shiftmetrics.novelty.modes.gate import likelihood_ratio
+from shiftmetrics.novelty.modes.gate import descending, likelihood_ratio
 
 
 def normal(seed: int, n: int = 400, columns: int = 5) -> np.ndarray:
@@ -34,3 +34,10 @@ def test_the_likelihood_ratio_is_that_of_two_fractions() -> None:
     assert likelihood_ratio(*counts)[0] == pytest.approx(loglik(9, 12, 40, 100))
     few = [np.array([float(value)]) for value in (2, 12, 40, 100)]
     assert likelihood_ratio(*few)[0] == 0.0
+
+
+def test_descending_scores_are_ordered_as_a_stable_sort_does() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(5, 300)).round(1).astype(np.float32)
+    scores[:, :6] = [np.inf, -np.inf, -0.0, 0.0, 1e-42, -1e-42]
+    np.testing.assert_array_equal(descending(scores), np.argsort(-scores, axis=1, kind="stable"))

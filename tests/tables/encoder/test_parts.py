@@ -21,6 +21,8 @@ def series(values, **options):
 
 def test_cells_become_numbers_and_what_is_none_is_named():
     assert to_numbers(series([1, 2])).tolist() == [1.0, 2.0]
+    for dtype in ("bool", "boolean", "Int64", "float32", "object"):
+        assert to_numbers(series([1, 0], dtype=dtype)).tolist() == [1.0, 0.0]
     numbers = to_numbers(series([1.5, None, np.inf]))
     assert np.isnan(numbers).tolist() == [False, True, True]
     with pytest.raises(ValueError, match=r"column 'x'.*'soon'"):

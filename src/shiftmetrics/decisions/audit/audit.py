@@ -318,11 +318,17 @@ def _copies(
     names = [part.name for part in encoder.parts]
     warnings = []
     for argument, frame in (("reference", reference), ("current sample", current)):
-        # On a million rows of 15 columns this takes 0.9 s of 20.
         rows = frame[names]
-        if len(rows) > 1 and rows.duplicated(keep=False).all() and not _is_coarse(rows):
+        if len(rows) > 1 and _all_stand_twice(rows) and not _is_coarse(rows):
             warnings.append(f"Every row of the {argument} stands at least twice. Drop the copies.")
     return tuple(warnings)
+
+
+def _all_stand_twice(rows: pd.DataFrame) -> bool:
+    # Mostly a single column tells that some row stands alone, in a fraction of the time that whole rows take.
+    if not all(rows[name].duplicated(keep=False).all() for name in rows):
+        return False
+    return bool(rows.duplicated(keep=False).all())
 
 
 def _is_coarse(frame: pd.DataFrame) -> bool:

@@ -236,18 +236,18 @@ def _out_of_range(column: Column, own: pd.Series, other: pd.Series) -> list[Mode
     """
     rows = np.flatnonzero(own.notna())
     values = ordered_values(column.role, own.iloc[rows])
-    known = np.sort(ordered_values(column.role, other.dropna()))
-    # Infinite values are no numbers to compare with: such a column is left to the search.
-    if not len(known) or len(values) != len(rows):
-        return []
     other_rows = np.flatnonzero(other.notna())
     others = ordered_values(column.role, other.iloc[other_rows])
-    if len(others) != len(other_rows):
+    # Infinite values are no numbers to compare with: such a column is left to the search.
+    if not len(others) or len(values) != len(rows) or len(others) != len(other_rows):
         return []
+    ascending, known = np.sort(values), np.sort(others)
     found: list[ModeRows] = []
     for sign, word, opposite in ((1.0, "above", "at most"), (-1.0, "below", "at least")):
-        limits = np.sort(sign * known)[::-1]
-        mine = np.sort(sign * values)
+        if sign > 0.0:
+            mine, limits = ascending, known[::-1]
+        else:
+            mine, limits = -ascending[::-1], -known
         best = 0.0
         chosen: float | None = None
         n_tried = 0

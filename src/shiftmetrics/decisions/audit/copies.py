@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -29,16 +28,29 @@ def copies_of_rows(
     """
     if not names:
         return ()
-    combinations = math.prod(
-        max(current[name].nunique(dropna=False), reference[name].nunique(dropna=False))
-        for name in names
-    )
+    import pandas as pd
+
+    tables = current, reference
     # Of so few combinations of values rows must repeat.
-    if combinations < FEW_COMBINATIONS * (len(current) + len(reference)):
+    if not _has_combinations(tables, names, FEW_COMBINATIONS * sum(map(len, tables))):
         return ()
-    codes = np.concatenate([_digests(table, names) for table in (current, reference)])
-    places = np.unique(codes, return_inverse=True)[1].reshape(-1)
+    codes = np.concatenate([_digests(table, names) for table in tables])
+    places, distinct = pd.factorize(codes)
+    if len(distinct) == len(codes):
+        return ()
     return warnings_of_codes(places[: len(current)], places[len(current) :])
+
+
+def _has_combinations(tables: Sequence[pd.DataFrame], names: Sequence[str], least: int) -> bool:
+    """Return whether the values of the columns have at least so many combinations."""
+    found = 1
+    for name in names:
+        found *= max(table[name].nunique(dropna=False) for table in tables)
+        if (
+            found >= least
+        ):  # further columns need not be counted, which takes long in a million rows
+            return True
+    return False
 
 
 def _digests(table: pd.DataFrame, names: Sequence[str]) -> IntArray:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
 from shiftmetrics._core.blocks import one_blas_thread, row_blocks
@@ -147,7 +148,7 @@ class _Ranking:
     def scanned(self, labels: BoolArray) -> FloatArray:
         """Return the largest ratios among the m highest, and the m lowest, for several m."""
         scores = self.classifier.scores(labels).astype(np.float32)
-        order = np.argsort(-scores, axis=1, kind="stable")
+        order = descending(scores)
         labels = np.take_along_axis(labels, order, axis=1)
         weights = self._weights[order]
         # The first m places for what is new, the last m for what is missing.
@@ -214,6 +215,20 @@ def _largest_ratios(
         ratios = likelihood_ratio(inside, size, labelled[:, -1:], everything[:, -1:])
         largest[side] = ratios.max(axis=1, initial=0.0)
     return largest
+
+
+def descending(scores: npt.NDArray[np.float32]) -> IntArray:
+    """Return the places of each row's scores, the highest first, equal ones as they stand.
+
+    A number and its place make one integer, and integers sort in less than half the time of a stable ``argsort``.
+    """
+    # The bits of floats are in order once those of negative ones are turned round; 0 + -0 is 0.
+    bits = (0.0 - scores).view(np.uint32)
+    turn = np.where(bits >> np.uint32(31), np.uint32(0xFFFFFFFF), np.uint32(0x80000000))
+    keys = (bits ^ turn).astype(np.uint64) << np.uint64(32)
+    keys |= np.arange(scores.shape[1], dtype=np.uint64)
+    keys.sort(axis=1)
+    return (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
 def likelihood_ratio(

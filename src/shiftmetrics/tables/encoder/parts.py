@@ -77,6 +77,9 @@ def to_numbers(values: pd.Series) -> FloatArray:
     """
     import pandas as pd
 
+    if isinstance(values.dtype, np.dtype) and values.dtype.kind in "biuf":
+        array = values.to_numpy(dtype=np.float64)
+        return np.where(np.isfinite(array), array, np.nan)
     try:
         numbers = pd.to_numeric(values.astype(object).where(values.notna()), errors="raise")
         array = np.asarray(numbers, dtype=np.float64)
