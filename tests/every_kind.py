@@ -173,6 +173,10 @@ def context_of(name: str) -> Context:
             labels=CLASSES[labels()],
         )
     files = {
+        "OLD": "old.csv",
+        "NEW": "new 北京.csv",
+        "FILE": "losses.csv",
+        "BATCH": "june.csv",
         "REFERENCE": "may 北京.csv",
         "SHIFTED": "june.csv",
         "TEST": "june.csv",

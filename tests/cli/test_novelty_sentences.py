@@ -56,18 +56,18 @@ def said(run, tmp_path):
             ["New: about 62 %", "one mode", "(c0 ", "Nothing is shown to be missing"],
             ["Missing:", "Less frequent"],
         ),
-        (1.3 * normal(7), normal(8), ["Something differs (p = 0.0", "wider spread"], ["New:"]),
-        (0.8 * normal(7), normal(8), ["Something differs (p = 0.0", "narrower spread"], ["New:"]),
+        (1.3 * normal(7), normal(8), ["Something differs (p = .0", "wider spread"], ["New:"]),
+        (0.8 * normal(7), normal(8), ["Something differs (p = .0", "narrower spread"], ["New:"]),
         (
             normal(7, 500).assign(c2=lambda table: table["c2"] + 0.5),
             normal(8, 500),
-            ["Something differs (p = 0.0", "gradual shift in column c2 by +0."],
+            ["Something differs (p = .0", "gradual shift in column c2 by +0."],
             ["New:", "Missing:"],
         ),
         (
             normal(9)[["c0"]] + 1.0,
             normal(10)[["c0"]],
-            ["Something differs (p = 0.0", "gradual shift in column c0 by +1."],
+            ["Something differs (p = .0", "gradual shift in column c0 by +1."],
             ["New:", "Missing:"],
         ),
         (

@@ -22,7 +22,7 @@ STARTS = {
         HEAVY | DECISIONS | {"shiftmetrics.models"},
     ),
     "agreement new.csv old.csv": (180, HEAVY | DECISIONS | {"scipy", "shiftmetrics.novelty"}),
-    "compare old.csv new.csv": (260, HEAVY),
+    "compare old.csv new.csv": (265, HEAVY),
     "--help": (25, HEAVY | DECISIONS | {"pandas", "scipy"}),
     "audit --help": (330, {"pydantic", "rich", "sklearn", "matplotlib.pyplot", "torch"}),
 }

@@ -35,7 +35,7 @@ def test_the_command_knows_such_logs(run, paths, tmp_path):
     changed = tmp_path / "changed.csv"
     done = run("diff", *paths, "--allow", "0.9", "--changed", changed)
     assert done.exit_code == 0, done.output
-    assert "SAFE  same top token at " in done.stdout
+    assert "SAFE  The top token is the same at " in done.stdout
     assert len(pd.read_csv(changed)) == 30
     failed = run("diff", *paths, "--allow", "0.001", "--markdown", "-")
     assert failed.exit_code == 1

@@ -148,8 +148,8 @@ def test_constant_rows_are_no_news(method: str) -> None:
 def test_the_summary_says_what_is_new_before_any_statistic() -> None:
     result = novelty(ring(400, [1, 5], 0), ring(400, [0, 2], 1), bandwidth=0.4)
     lines = result.summary().splitlines()
-    assert lines[0].startswith("New: about 100 % of the sample, 2 modes (p = 0.0033): rows ")
-    assert "Missing: about 100 % of the reference, 2 modes (p = 0.0033): rows " in lines[0]
+    assert lines[0].startswith("New: about 100 % of the sample, 2 modes (p = .0033): rows ")
+    assert "Missing: about 100 % of the reference, 2 modes (p = .0033): rows " in lines[0]
     assert lines[1].startswith("At least 9")
     assert lines[2].startswith("Mode 1: ")
     assert lines[4].startswith("Missing mode 1: ")

@@ -41,7 +41,7 @@ def with_changes(result: NoveltyResult, p_value: float, **parts: object) -> Nove
 def test_a_group_that_is_not_confirmed_is_told_with_its_size_and_its_rows(result) -> None:
     found = with_changes(result, 0.005, modes=(group(0.1, 0.0),))
     assert headline_of(found) == (
-        "Something differs (p = 0.005): a group of 10 %, 0 % in the reference, is not confirmed as new: rows 7, 3, "
+        "Something differs (p = .005): a group of 10 %, 0 % in the reference, is not confirmed as new: rows 7, 3, "
         "9, ... Nothing is shown to be missing."
     )
     assert found.headline() == headline_of(found)
@@ -82,10 +82,10 @@ def test_members_that_are_not_borne_out_are_counted(result, fraction: float, sai
 @pytest.mark.parametrize(
     ("fraction", "words"),
     [
-        (0.5, "of the sample, one mode (p = 0.005)"),
-        (0.45, "of the sample, one mode (p = 0.005)"),
-        (0.7, "about 70 % of the sample, clearest in one mode of 50 % (p = 0.005)"),
-        (0.3, "about 30 % of the sample, among one mode of 50 % (p = 0.005)"),
+        (0.5, "of the sample, one mode (p = .005)"),
+        (0.45, "of the sample, one mode (p = .005)"),
+        (0.7, "about 70 % of the sample, clearest in one mode of 50 % (p = .005)"),
+        (0.3, "about 30 % of the sample, among one mode of 50 % (p = .005)"),
     ],
 )
 def test_modes_that_hold_less_or_more_than_what_is_new_have_their_size_said(

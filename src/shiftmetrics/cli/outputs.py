@@ -160,7 +160,13 @@ class Job:
         from shiftmetrics.views.report import render_markdown
 
         notes = self._read(answer)
-        return render_markdown(answer.results, title=answer.title, notes=notes, files=self._files())
+        return render_markdown(
+            answer.results,
+            title=answer.title,
+            notes=notes,
+            files=self._files(),
+            command=command_line(),
+        )
 
     def _read(self, answer: CommandAnswer) -> list[str]:
         return [*answer.above, *roles_in_words(self.inputs), *answer.notes]
@@ -177,7 +183,13 @@ class Job:
             for sentence in answer.above:
                 say(sentence)
             notes = [*roles_in_words(self.inputs), *answer.notes]
-            show(answer.results, notes, files=self._files(), verbose=self.verbose)
+            show(
+                answer.results,
+                notes,
+                files=self._files(),
+                command=command_line(),
+                verbose=self.verbose,
+            )
             files = {"JSON": self.json, "Report": self.report, "Markdown": self.markdown}
             say_files({**answer.written, **files})
         sys.stdout.flush()
@@ -314,6 +326,7 @@ def show(
     notes: Sequence[str] = (),
     *,
     files: Mapping[str, str] | None = None,
+    command: str = "",
     verbose: bool = False,
 ) -> None:
     """Print the answer of each result with the files that were given, then the notes.
@@ -326,7 +339,7 @@ def show(
     for name, result in results.items():
         if len(results) > 1:
             console.line((name, "bold"))
-        answer = answer_of(result).named(files or {})
+        answer = answer_of(result).named(files or {}, command)
         show_answer(answer, console)
         lines = []
         if verbose:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from shiftmetrics._core.result import format_percent
+from shiftmetrics._core.result import format_percent, p_words
 from shiftmetrics.novelty.modes.fraction_bound import RARE
 from shiftmetrics.novelty.modes.mode import Mode
 from shiftmetrics.novelty.result_parts import NoveltyChanges, NoveltyScore, NoveltyTest
@@ -117,7 +117,7 @@ def headline_of(result: WhatWasFound) -> str:
         amount = f"Missing: about {format_percent(result.missing_fraction)} of the reference"
         sentences.append(f"{amount}, {_listed(result.missing, p_missing)}")
     elif something_is_missing(result):
-        sentences.append(f"Something is missing (p = {p_missing:.2g}); no single clear mode.")
+        sentences.append(f"Something is missing ({p_words(p_missing)}); no single clear mode.")
     elif result.fraction >= _NEARLY_ALL:
         sentences.append("What is missing cannot be told beside so much that is new.")
     elif not result.changes.are_gradual:
@@ -145,20 +145,20 @@ def _new_in_words(result: WhatWasFound, more: list[Mode]) -> str:
         return f"{amount}, {within}{_listed(result.new, test.p_value, test.borne_out, size)}"
     least = min(test.p_value, test.missing_p_value)
     if found == "gradual":
-        text = f"Something differs (p = {least:.2g}): {result.changes.in_words()}."
+        text = f"Something differs ({p_words(least)}): {result.changes.in_words()}."
         if test.p_value <= 1.0 - test.confidence_level:
             text += f" No group is confirmed as new; the rows that stand out most are {_first_rows(result)}, ..."
         return text
     if found == "times":
         times = f"more than {result.score.eta:g} times as frequent"
-        return f"No mode {times} shown at this size (p = {test.p_value:.2g})."
+        return f"No mode {times} shown at this size ({p_words(test.p_value)})."
     if found == "groups":
         groups = [_unconfirmed(mode) for mode in more[:_SHOWN]]
-        return _ended(f"Something differs (p = {least:.2g}): {'; '.join(groups)}")
+        return _ended(f"Something differs ({p_words(least)}): {'; '.join(groups)}")
     if found == "nothing":
-        return f"Nothing new shown at this size (p = {test.p_value:.2g})."
+        return f"Nothing new shown at this size ({p_words(test.p_value)})."
     rows = _first_rows(result)
-    return f"Something is new (p = {test.p_value:.2g}); no single clear mode; look first at rows {rows}, ..."
+    return f"Something is new ({p_words(test.p_value)}); no single clear mode; look first at rows {rows}, ..."
 
 
 def _size_of_modes(result: WhatWasFound) -> tuple[str, str]:
@@ -210,7 +210,7 @@ def _listed(
             )
     if len(modes) > _SHOWN:
         words.append("...")
-    return _ended(f"{count}{size} (p = {p_value:.2g}): {'; '.join(words)}")
+    return _ended(f"{count}{size} ({p_words(p_value)}): {'; '.join(words)}")
 
 
 def _ended(text: str) -> str:

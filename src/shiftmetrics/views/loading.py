@@ -7,8 +7,8 @@ import importlib
 FILES = {
     "decisions.diff": ("drawings.diff", "report.diff"),
     "decisions.scores": ("drawings.scores", "report.scores"),
-    "decisions.metrics": ("report.metrics",),
-    "decisions.tokens": ("report.tokens",),
+    "decisions.metrics": ("drawings.metrics", "report.metrics"),
+    "decisions.tokens": ("drawings.tokens", "report.tokens"),
     "decisions.audit": ("drawings.audit", "drawings.audit_columns", "report.audit"),
     "decisions.monitor": ("drawings.monitor", "report.monitor"),
     "agreement": ("drawings.agreement", "drawings.several", "report.agreement"),

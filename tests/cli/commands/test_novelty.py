@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from shiftmetrics import Result
+from shiftmetrics._core.result import p_words
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.tables.encoder import TableEncoder
 
@@ -198,4 +199,4 @@ def test_tables_with_words_dates_and_gaps_are_encoded(run, tmp_path):
     expected = kernel_entropic_novelty(
         *(pd.DataFrame(encoder.transform(table), columns=encoder.names) for table in tables)
     )
-    assert f"(p = {expected.p_value:.2g})" in result.stdout
+    assert f"({p_words(expected.p_value)})" in result.stdout

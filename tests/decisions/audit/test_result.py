@@ -110,7 +110,7 @@ def told(result, *, p_value, verdict=verdicts.CHANGED, **changes):
 def test_each_claim_has_the_p_value_of_its_own(gated):
     # All evidence together is overwhelming; what is claimed is shown less well.
     modes = told(gated, p_value=1e-30, novelty_p_value=0.02)
-    assert "nothing new: p = .02;" in modes.evidence()
+    assert "something is new, p = .02;" in modes.evidence()
     assert "p " not in modes.sentence
     gone = told(
         gated,
@@ -121,12 +121,12 @@ def test_each_claim_has_the_p_value_of_its_own(gated):
         missing=gated.changes.new,
     )
     assert gone.sentence.startswith("A mode of the reference is missing")
-    assert "nothing missing: p = .03;" in gone.evidence()
+    assert "something is missing, p = .03;" in gone.evidence()
     unnamed = told(
         gated, p_value=0.004, novelty_p_value=0.9, missing_p_value=0.004, new=(), columns=()
     )
     assert "Something of the reference is missing;" in unnamed.sentence
-    assert unnamed.evidence().endswith("nothing missing: p = .004.")
+    assert unnamed.evidence().endswith("something is missing, p = .004.")
     column = ColumnChange(
         column="x", effect=0.3, p_value=0.002, missing=(0.0, 0.0), text="median 3, was 1"
     )
@@ -141,7 +141,7 @@ def test_each_claim_has_the_p_value_of_its_own(gated):
     )
     assert columns.sentence == "2 columns of 2 changed, most of all x: median 3, was 1."
     replaced = told(gated, p_value=0.0, columns=(replace(column, effect=1.0),))
-    assert replaced.evidence().endswith("no column changed: p = .01.")
+    assert replaced.evidence().endswith("a column changed, p = .01.")
     assert replaced.evidence() in replaced.notes()
 
 

@@ -26,7 +26,7 @@ def results(tmp_path):
 
 def test_the_sentence_has_the_figures(results):
     given, written = results
-    assert f"same top token at {100 * (1 - given.value):.1f} %" in given.sentence
+    assert f"top token is the same at {100 * (1 - given.value):.1f} %" in given.sentence
     assert "of 100 tokens of 25 sequences" in given.sentence
     assert "KL at least " in given.sentence
     assert "not compared" not in given.sentence

@@ -4,6 +4,7 @@ import base64
 import html
 import io
 import re
+import shlex
 from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,10 +16,13 @@ from PIL import Image
 import every_kind
 from every_kind import CLASSES, KINDS, context_of, labels, scores
 from pages import Page
+from shiftmetrics._core.result import Result
+from shiftmetrics.cli.app import load_command
 from shiftmetrics.cli.outputs import show
 from shiftmetrics.rules import RulesResult
 from shiftmetrics.views.report import answer_of, properties_of, render_markdown, render_report
 from shiftmetrics.views.report.answer import FROM_WORST, Answer, in_brief, overall
+from shiftmetrics.views.report.steps import command_in
 
 MAXIMUM_BYTES = 250_000
 
@@ -98,8 +102,56 @@ def test_an_answer_is_short(kinds, name):
     assert "`" not in answer.sentence
     assert not re.search(r"\bp [=<]", answer.sentence)
     assert 3 <= len(answer.tiles) <= 6
+    for tile in answer.tiles:
+        assert not re.search(r"\bp [=<]", f"{tile.value} {tile.meaning}"), tile
     assert len(answer.steps) <= 3
     assert len({tile.name for tile in answer.tiles}) == len(answer.tiles)
+
+
+# what nothing follows from, and what a command cannot do
+NO_COMMAND = (
+    "unchanged",
+    "constant",
+    "nothing",
+    "holds",
+    "broken",
+    "copies",
+    "same",
+    "no alarm",
+    "one class",
+)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_to_do_now_can_be_typed(kinds, name):
+    steps = answer_of(kinds(name)).named(context_of(name).files).steps
+    commands = [command_in(step)[1] for step in steps]
+    assert any(commands) or any(word in name for word in NO_COMMAND)
+    for words in map(shlex.split, filter(None, commands)):
+        command = load_command(words[1])
+        options = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in words if word.startswith("--")} <= options
+        # a comparison of many models knows no two files
+        if not name.startswith("compare"):
+            assert not {"OLD", "NEW", "REFERENCE", "CURRENT", "FILE", "BATCH"} & set(words)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_exit_code_is_that_of_the_word_in_every_output(kinds, name, tmp_path):
+    result = kinds(name)
+    if not hasattr(result, "exit_code"):
+        # a measure closes no gate
+        assert not hasattr(result, "allow")
+        return
+    answer = answer_of(result)
+    is_gate = getattr(result, "allow", 0.0) is not None
+    codes = {"SAFE": 0, "NO ALARM": 0, "CANNOT TELL": 3}
+    assert result.exit_code == (codes.get(answer.word, 1) if is_gate else 0)
+    assert (result.exit_code == 0) or answer.tone != "good"
+    path = tmp_path / "result.json"
+    result.to_json(path)
+    back = Result.from_json(path)
+    assert (back.exit_code, answer_of(back).line) == (result.exit_code, answer.line)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -120,8 +120,6 @@ def audit(
             if place is not None:
                 table = tables[option](result, contents[1])
                 write_table(table, place, guard=not labelling.as_is)
-        if places["--rows"] is None and result.changes.has_rows:
-            notes.append("--rows new_rows.csv writes the rows to look at and to label.")
         if places["--to-label"] is None and planned is not None:
             notes.append("--to-label plan.csv writes the rows of the plan.")
         if call["label"] is None and not labels:

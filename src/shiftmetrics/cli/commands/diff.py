@@ -223,7 +223,7 @@ def diff(
             title=f"From {names[0]} to {names[1]}",
             context=Context(description=f"Predictions in {names[1]} set against {names[0]}."),
             above=[*notes, *_read(result)],
-            notes=[*_notes(result, changed, peek=peek)],
+            notes=[*_notes(result, peek=peek)],
             exit_code=result.exit_code,
             written={"Changed rows": changed},
         )
@@ -273,14 +273,12 @@ def _read(result: DiffResult) -> list[str]:
     return [text for text in result.settings["found"] if text.endswith(".")]
 
 
-def _notes(result: DiffResult, changed: Path | None, *, peek: bool) -> list[str]:
-    """Say what else was found, and where the rows to label are."""
+def _notes(result: DiffResult, *, peek: bool) -> list[str]:
+    """Say what else was found, and what a plan of labels may allow."""
     notes = []
     found = [text for text in result.settings["found"] if not text.endswith(".")]
     if found:
         notes.append(f"Took {first_few(found, 8, show=str)}.")
-    if result.plan is not None and changed is None:
-        notes.append("--changed changed.csv writes the changed rows, in the order to label them.")
     if result.plan is not None and not peek:
         notes.append("With --peek you may stop labelling once the answer is clear.")
     return notes

@@ -134,7 +134,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             modes = "one mode" if n == 1 else f"{n} modes"
             # Values beyond the range of the reference are a part of a mode, whose other samples may lie within it.
             least = "at least " if any(mode.is_part for mode in changes.new) else ""
-            amount = f"{least}{format_percent(fraction)} of the samples are new"
+            amount = f"{least}{format_percent(fraction)} of {self.n_samples:,} samples are new"
             # Scores of all samples tell how many are new; some of these may be in no mode.
             in_modes = changes.fraction_in_modes
             if not least and in_modes < fraction and are_of_other_size(in_modes, fraction):
@@ -154,6 +154,8 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         # What the search shows, then single columns.
         changes = self.changes
         if shown := self._search_shows(self.new_fraction):
+            if changes.new and changes.columns:
+                shown += f"; {changes.n_changed} of {len(changes.columns)} columns changed"
             return f"{shown[0].upper()}{shown[1:]}."
         if self.verdict == verdicts.NO_CHANGE_SHOWN:
             if not changes.columns:
@@ -175,15 +177,15 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         """Say how unlikely what was found is by chance: over all, then of each claim of the search."""
         changes = self.changes
         claims = {
-            "One source of both samples": self.p_value,
-            "nothing new": changes.novelty_p_value,
-            "nothing missing": changes.missing_p_value,
+            "the samples differ": self.p_value,
+            "something is new": changes.novelty_p_value,
+            "something is missing": changes.missing_p_value,
         }
         if changes.columns:
             # with the part of the level that columns have
             least = min(change.p_value for change in changes.columns)
-            claims["no column changed"] = min(1.0, least / COLUMNS)
-        return f"{'; '.join(f'{claim}: {p_words(p)}' for claim, p in claims.items())}."
+            claims["a column changed"] = min(1.0, least / COLUMNS)
+        return f"How sure: {'; '.join(f'{claim}, {p_words(p)}' for claim, p in claims.items())}."
 
     @property
     def next_steps(self) -> list[str]:
@@ -217,7 +219,8 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             steps.append(self._more_labels_step(self.labelled))
         if self.verdict == verdicts.CHANGED and not self.settings["has_model"]:
             steps.append(
-                "Give the model that serves these samples, too, to see what is known of its accuracy."
+                "See what is known of the accuracy of the model that serves these samples: shiftmetrics audit "
+                "REFERENCE CURRENT --model MODEL"
             )
         if self.verdict == verdicts.CANNOT_TELL:
             steps = ["Drop copies, or rows that follow from those before them, and audit again."]

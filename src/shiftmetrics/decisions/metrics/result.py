@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result, Status
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.columns_of_rows import with_columns_of_rows
@@ -29,7 +30,7 @@ TOO_FEW = Status(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MetricDiffResult(LeadingVerdict, Result):
+class MetricDiffResult(LeadingVerdict, Drawn, Result):
     """Whether a new model is safe to put in the place of an old one, by a metric.
 
     Attributes

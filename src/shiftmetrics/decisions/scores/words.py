@@ -131,7 +131,8 @@ def score_steps(result: ScoreDiffResult) -> list[str]:
     if result.verdict == verdicts.CANNOT_TELL:
         if result.settings.get("failures_decide"):
             steps.append(
-                "The failed samples decide: run them again, or count them as wrong by --failed wrong."
+                "The failed samples decide: run them again, or count them as wrong: shiftmetrics diff OLD NEW "
+                "--failed wrong"
             )
         elif has_few_groups(result):
             steps.append("Ask questions of more groups.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Interval, Result, Status, format_percent, plain_figure
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.words import plural
@@ -22,7 +23,7 @@ FEW_CLUSTERS = 20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TokenDiffResult(LeadingVerdict, Result):
+class TokenDiffResult(LeadingVerdict, Drawn, Result):
     """How far a new language model says what the old one says, token by token.
 
     Attributes
@@ -91,7 +92,8 @@ class TokenDiffResult(LeadingVerdict, Result):
         same = format_percent(1.0 - self.value, 3)
         low = 100.0 * (1.0 - self.interval.high)
         high = 100.0 * (1.0 - self.interval.low)
-        text = f"same top token at {same} of {places} (95 %: {plain_figure(low, 3)} to {plain_figure(high, 3)} %)"
+        ends = f"{plain_figure(low, 3)} to {plain_figure(high, 3)} %"
+        text = f"The top token is the same at {same} of {places} (95 %: {ends})"
         text += f"; KL at least {plain_figure(self.divergence, 3)} nats a token"
         if counts.not_compared:
             text += f"; {counts.not_compared:,} after the first other token are not compared"

@@ -10,7 +10,7 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import format_percent
+from shiftmetrics._core.result import format_percent, p_words
 from shiftmetrics._core.validation import check_choice, check_integer
 from shiftmetrics.novelty.modes.contrast import ColumnContrast, contrasts, nearest_known
 from shiftmetrics.novelty.modes.frequencies import Frequencies
@@ -163,7 +163,7 @@ class Mode(Record):
         name = "Missing mode" if self.missing else "Mode"
         own = f"{format_percent(self.fraction)} of the test sample"
         other = f"{format_percent(self.reference_fraction)} of the reference"
-        text = f"{name} {self.index + 1}: {own} against {other} (p = {self.p_value:.2g})"
+        text = f"{name} {self.index + 1}: {own} against {other} ({p_words(self.p_value)})"
         words = self.in_words()
         return f"{text}: {words}" if words.endswith("...") else f"{text}: {words}."
 

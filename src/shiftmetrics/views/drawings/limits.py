@@ -7,6 +7,9 @@ from typing import Any
 from shiftmetrics._core.result import Interval
 from shiftmetrics.views.drawings.style import BAD, GOOD, INK, MUTED, line_at, mark, new_axes
 
+_ROOM = 0.45
+"""Of what is shown, beyond a line: what its words take of the smallest drawing, on a phone."""
+
 
 def draw_limits(
     ax: Any,
@@ -43,9 +46,12 @@ def draw_limits(
         ends += [unit * shown.low, unit * shown.high]
     if allow is not None:
         ends.append(-unit * allow)
-    room = 0.12 * (max(ends) - min(ends) or 1.0)
-    low = min(ends) - room
-    high = max(ends) + room
+    span = max(ends) - min(ends) or 1.0
+    # both lines have room for their words on their outer side, where neither crosses the other line
+    low = min(ends) - 0.12 * span
+    if allow:
+        low = min(low, -unit * allow - 0.7 * _ROOM * span)
+    high = max(max(ends) + 0.12 * span, _ROOM * span)
     # red is worse than allowed, green is not
     limit = 0.0 if allow is None else -unit * allow
     ax.axvspan(low, limit, color=BAD, alpha=0.08, linewidth=0)
@@ -55,15 +61,11 @@ def draw_limits(
     if interval is not None:
         ax.hlines(0.0, unit * interval.low, unit * interval.high, color=INK, linewidth=7)
         ax.plot(unit * value, 0.0, "o", color="white", markeredgecolor=INK, markersize=9)
-    # the words stand on the side that has room for them
-    line_at(ax, "x", 0.0, "no difference", left=high < -low)
+    line_at(ax, "x", 0.0, "no difference")
     if allow:
         line_at(ax, "x", limit, "", color=BAD)
         at_the_foot: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "color": BAD}
-        # towards the side that has room
-        is_right = high - limit > limit - low
-        at_the_foot["ha"] = "left" if is_right else "right"
-        mark(ax, "allowed", (limit, 0.0), shift=(5 if is_right else -5, 4), **at_the_foot)
+        mark(ax, "allowed", (limit, 0.0), shift=(-5, 4), ha="right", **at_the_foot)
     ax.set_xlim(low, high)
     ax.set_ylim(-1.0, 1.4)
     ax.set_yticks([])

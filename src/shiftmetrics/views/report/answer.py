@@ -6,21 +6,23 @@ class of results registers with `answers` the function that makes it; where none
 
 from __future__ import annotations
 
-import re
-import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from shiftmetrics._core.result import Interval, Result, format_number
 from shiftmetrics.decisions.verdicts import BAD, GOOD
 from shiftmetrics.views.loading import load_views
+from shiftmetrics.views.report.steps import with_files
 
 Tone = Literal["good", "bad", "open", "plain"]
 """Green, red, or amber: nothing to do, something is wrong, or it cannot be told yet. Blue: nothing is decided."""
 
 MOST_WORDS = 20
 """Of the sentence of an answer."""
+
+MOST_STEPS = 3
+"""Things to do now."""
 
 FROM_WORST: tuple[Tone, ...] = ("bad", "open", "plain", "good")
 
@@ -87,9 +89,9 @@ class Answer:
             lines[tile.name] = f"{tile.value} ({tile.meaning})" if tile.meaning else tile.value
         return lines
 
-    def named(self, files: Mapping[str, str]) -> Answer:
-        """Return the answer with the files that were given in its commands, by their arguments."""
-        return replace(self, steps=with_files(self.steps, files))
+    def named(self, files: Mapping[str, str], command: str = "") -> Answer:
+        """Return the answer with commands that can be typed: with the files that were given, after what was typed."""
+        return replace(self, steps=with_files(self.steps, files, command))
 
 
 TONES: dict[str, Tone] = {
@@ -238,21 +240,3 @@ def properties_of(results: Mapping[str, Result]) -> dict[str, str]:
         for name, result in results.items()
         for what, text in answer_of(result).lines.items()
     }
-
-
-def with_files(steps: Sequence[str], files: Mapping[str, str]) -> tuple[str, ...]:
-    """Return steps in which the arguments of commands, such as REFERENCE, are the files that were given.
-
-    Examples
-    --------
-    >>> with_files(("Type: shiftmetrics audit REFERENCE CURRENT.",), {"REFERENCE": "may.csv"})
-    ('Type: shiftmetrics audit may.csv CURRENT.',)
-    """
-    named = []
-    for step in steps:
-        for argument, file in files.items():
-            # a file may hold signs that a pattern would read
-            quoted = shlex.quote(file).replace("\\", r"\\")
-            step = re.sub(rf"(?<![\w-]){argument}(?!\w)", quoted, step)
-        named.append(step)
-    return tuple(named)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from shiftmetrics._core.result import p_number, p_words
+from shiftmetrics._core.result import p_number
 from shiftmetrics.decisions.audit.new_modes import TableMode
 from shiftmetrics.decisions.audit.result import AuditResult
-from shiftmetrics.views.report.answer import TONES, Answer, Tile, answers
+from shiftmetrics.decisions.verdicts import CANNOT_TELL
+from shiftmetrics.views.report.answer import MOST_STEPS, TONES, Answer, Tile, answers
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
 
 MOST_ROWS = 6
@@ -18,9 +19,11 @@ _HISTOGRAM_HEIGHT = 2.4
 
 @answers(AuditResult)
 def audit_answer(result: AuditResult) -> Answer:
-    """Return the decision with the fraction that is new, the p-value, and what is known of the model."""
+    """Return the decision with the fraction that is new, and what is known of the model."""
     new = result.new_fraction
-    meaning = f"of {result.n_samples:,} samples, {p_words(result.p_value)}"
+    meaning = f"of {result.n_samples:,} samples"
+    if result.value > 0.0:
+        meaning += f", at least {percent(result.value)}"
     if result.changes.others_tell:
         # by a column with other values in every sample all are new, which tells none from another
         new = result.changes.fraction_in_modes
@@ -55,10 +58,26 @@ def audit_answer(result: AuditResult) -> Answer:
         word=result.verdict,
         tone=TONES.get(result.verdict, "open"),
         sentence=result.sentence,
-        steps=tuple(result.next_steps),
+        steps=tuple(_steps(result)),
         tiles=tuple(figures),
         chart="modes",
     )
+
+
+def _steps(result: AuditResult) -> list[str]:
+    """Return what to do now, with the commands: write the samples to label, or look at the columns."""
+    again = "shiftmetrics audit REFERENCE CURRENT"
+    changes = result.changes
+    steps = list(result.next_steps)
+    if result.verdict == CANNOT_TELL:
+        return steps
+    if changes.has_rows:
+        write = f"Write the new samples, in the order to label them: {again} --rows new_rows.csv"
+        # after the first step, which is about them
+        steps.insert(1, write)
+    elif changes.n_changed:
+        steps.append(f"See each column before and after: {again} --report audit.html")
+    return steps[:MOST_STEPS]
 
 
 def audit_facts(result: AuditResult) -> list[Fact]:

@@ -10,10 +10,10 @@ from shiftmetrics.decisions.diff.part_words import evidence_sentences
 from shiftmetrics.decisions.diff.records import EFFECTS
 from shiftmetrics.decisions.diff.result import DiffResult
 from shiftmetrics.decisions.diff.words import decimals, interval_words
-from shiftmetrics.views.report.answer import Answer, Tile, answers, plain_answer
+from shiftmetrics.decisions.verdicts import CANNOT_TELL
+from shiftmetrics.views.report.answer import MOST_STEPS, Answer, Tile, answers, plain_answer
 from shiftmetrics.views.report.parts import Entry, Fact, Number, percent, reports
 
-MOST_STEPS = 3
 MOST_ROWS = 20
 """Changed rows that the page shows, per step of its size."""
 
@@ -34,9 +34,17 @@ def diff_answer(result: DiffResult) -> Answer:
 
 
 def _more_steps(result: DiffResult) -> list[str]:
-    """Return what else to do: where to look."""
-    steps = []
+    """Return what else to do: write the rows to label, or where to look."""
+    again = "shiftmetrics diff OLD NEW"
+    if result.evidence.doubts:
+        return ["See how both are read: shiftmetrics read OLD NEW"]
     frequent = result.changes.frequent
+    if result.labelled is None and result.plan is not None and result.verdict == CANNOT_TELL:
+        return [
+            f"Write them, in the order to label them: {again} --changed changed.csv",
+            f"With its column label filled in: {again} --labels changed.csv",
+        ]
+    steps = []
     if result.labelled is not None and result.labelled.broken:
         n_broken = result.labelled.broken
         worst = max(frequent, key=lambda part: part.broken, default=None)
@@ -44,6 +52,8 @@ def _more_steps(result: DiffResult) -> list[str]:
         steps.append(f"Look at the {n_broken:,} that broke{where}.")
     elif frequent:
         steps.append(f"Look at the most frequent change, {frequent[0].old} > {frequent[0].new}.")
+    if result.changes.n_changed:
+        steps.append(f"Write all rows that changed: {again} --changed changed.csv")
     return steps
 
 

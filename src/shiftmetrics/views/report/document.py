@@ -32,7 +32,18 @@ from shiftmetrics.views.report.parts import (
     view_of,
 )
 
-SECTIONS = ("diff", "scores", "audit", "comparison", "agreement", "stability", "novelty", "other")
+SECTIONS = (
+    "diff",
+    "scores",
+    "metrics",
+    "tokens",
+    "audit",
+    "comparison",
+    "agreement",
+    "stability",
+    "novelty",
+    "other",
+)
 MAXIMUM_BYTES = 1_000_000
 DETAILS = (12, 6, 3, 0)
 """Thumbnails for each mode and rows of each table: the next step is taken when a page grows too large."""
@@ -189,7 +200,7 @@ def _entry(name: str, result: Result, context: Context, detail: int) -> Entry:
         name=name,
         section=view_of(result).section,
         result=result,
-        answer=answer_of(result).named(context.files),
+        answer=answer_of(result).named(context.files, context.command),
         rows=context.rows.get(name, Rows()),
         detail=detail,
         command=context.command,

@@ -22,6 +22,7 @@ def render_markdown(
     title: str = "",
     notes: Sequence[str] = (),
     files: Mapping[str, str] | None = None,
+    command: str = "",
 ) -> str:
     """Return results as Markdown: the answer, its numbers, what to do now, then what else was found.
 
@@ -48,7 +49,7 @@ def render_markdown(
     lines = [f"<!-- {MARK} -->"]
     for name, result in results.items():
         heading = title if len(results) == 1 and title else name
-        lines += _section(answer_of(result).named(files or {}), heading)
+        lines += _section(answer_of(result).named(files or {}, command), heading)
     # what was read, below what was found
     lines += _bullets([f"Note: {note}" for note in dict.fromkeys(notes)])
     return "\n".join(lines)

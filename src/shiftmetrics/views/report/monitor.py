@@ -31,9 +31,7 @@ def monitor_answer(result: MonitorResult) -> Answer:
             )
         )
     raised = sum(alarm.raised for alarm in state.alarms)
-    alarms = f"of {len(state.alarms)}; p = {p_number(result.value)} of no change"
-    alarms = alarms.replace("= <", "<")
-    figures.append(Tile(name="Alarms", value=str(raised), meaning=alarms))
+    figures.append(Tile(name="Alarms", value=str(raised), meaning=f"of {len(state.alarms)}"))
     if result.moved:
         move = result.moved[0]
         before = f"was {percent(move.before[0] / move.before[1])}"

@@ -84,9 +84,13 @@ def _figures(result: NoveltyResult) -> list[Tile]:
     meaning = (
         f"at least {percent(bound.low)} ({level})" if result.fraction > 0.0 else "nothing is shown"
     )
+    n_members = sum(mode.n_members for mode in result.new)
+    members = f"in {result.n_samples:,} samples"
+    if result.new:
+        members = f"with {n_members:,} of {result.n_samples:,} samples"
     return [
         Tile(name="New", value=percent(result.fraction), meaning=meaning),
-        Tile(name="New modes", value=str(len(result.new)), meaning=p_words(result.p_value)),
+        Tile(name="New modes", value=str(len(result.new)), meaning=members),
         Tile(name="Missing", value=percent(result.missing_fraction), meaning="of the reference"),
         Tile(name="Novelty", value=number(result.value), meaning="nats; more with each mode"),
     ]

@@ -19,6 +19,7 @@ from shiftmetrics.views.loading import load_views
 from shiftmetrics.views.report.answer import Answer
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.pictures import inline_figure
+from shiftmetrics.views.report.steps import command_in
 
 LONGEST_WORD = 40
 """Characters of a word, such as a name without spaces."""
@@ -57,23 +58,6 @@ def short(text: Any) -> Any:
     if isinstance(text, Markup) or max(map(len, text.split()), default=0) <= LONGEST_WORD:
         return text
     return Markup('<span title="{}">{}</span>').format(text, cut(text, LONGEST_WORD))
-
-
-def command_in(step: str) -> tuple[str, str, str]:
-    """Split a step into what stands before a command, the command, and what follows it.
-
-    Examples
-    --------
-    >>> command_in("Find what changed: shiftmetrics audit may.csv june.csv.")
-    ('Find what changed: ', 'shiftmetrics audit may.csv june.csv', '.')
-    >>> command_in("Ship it.")
-    ('Ship it.', '', '')
-    """
-    # a command ends the sentence, or comes before one that begins with a capital
-    found = re.fullmatch(
-        r"(.*?)(shiftmetrics [a-z]+ .*?)(\.?(?:\s+[A-Z][a-z].*)?)", step, re.DOTALL
-    )
-    return (found[1], found[2], found[3]) if found else (step, "", "")
 
 
 def with_code(step: str) -> Markup:

@@ -25,8 +25,14 @@ MOST_PARTS = 30
 @answers(ScoreDiffResult)
 def answer_of_scores(result: ScoreDiffResult) -> Answer:
     """Return the decision with old against new, and how many questions changed."""
+    plain = plain_answer(result)
+    steps = plain.steps
+    if len(result.questions.id):
+        steps += (
+            "Write the questions that changed, the worst first: shiftmetrics diff OLD NEW --changed changed.csv",
+        )
     return dataclasses.replace(
-        plain_answer(result), tiles=tuple(_figures(result)), chart="difference"
+        plain, steps=steps, tiles=tuple(_figures(result)), chart="difference"
     )
 
 

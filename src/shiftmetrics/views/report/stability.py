@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import shlex
 from dataclasses import replace
 from typing import Any
 
-from shiftmetrics._core.result import format_number, p_number
+from shiftmetrics._core.result import format_number, p_number, plain_figure
 from shiftmetrics.models.measures.feature_result import EVERYTHING, FeatureStabilityResult
-from shiftmetrics.stability import StabilityResult
+from shiftmetrics.stability import StabilityResult, column_changes
 from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.frames import is_numeric
 from shiftmetrics.stability.words import NEARLY_EVEN, risk_name, risk_number, two_digits
@@ -28,12 +29,7 @@ MOST_COLOURS = 8
 def stability_answer(result: StabilityResult) -> Answer:
     """Return the least shift that breaks the model, or that none is found within what may change."""
     word, tone, sentence = _in_short(result)
-    steps: tuple[str, ...] = ()
-    if word == "BREAKS":
-        steps = (
-            "Look below at the columns and rows that the least shift changes: are such changes likely?",
-            "Forbid what cannot happen, such as a change of an id: --immutable, --bounds",
-        )
+    steps = _what_to_do(result) if word == "BREAKS" else ()
     return Answer(
         word=word,
         tone=tone,
@@ -42,6 +38,19 @@ def stability_answer(result: StabilityResult) -> Answer:
         tiles=tuple(_tiles(result)),
         chart=_chart_of(result),
     )
+
+
+def _what_to_do(result: StabilityResult) -> tuple[str, ...]:
+    """Return what to do where a shift breaks the model."""
+    again = "shiftmetrics stability FILE"
+    steps = ["Look below at what the least shift changes: is such a shift likely?"]
+    if result.plan.changed_fraction > 0.0 and result.places()[0] is not None:
+        column = str(column_changes(result)["column"].iloc[0])
+        steps.append(
+            f"If {column} cannot change like this, forbid it: {again} --immutable {shlex.quote(column)}"
+        )
+    steps.append(f"See what other thresholds would take: {again} --curve")
+    return tuple(steps)
 
 
 def _chart_of(result: StabilityResult) -> str:
@@ -116,9 +125,11 @@ def _tiles(result: StabilityResult) -> list[Tile]:
         meaning = result.kind.replace("_", " ")
         if result.interval is not None:
             level = f"{100 * result.interval.confidence_level:g} %"
-            ends = f"{level}: {_ends(result.interval.low, result.interval.high)}"
+            low = plain_figure(result.interval.low)
+            high = plain_figure(result.interval.high)
+            ends = f"{level}: {low} to {high}"
             meaning = ends if result.kind == "exact" else f"{meaning}; {ends}"
-        figures.append(Tile(name="Stability", value=number(result.value), meaning=meaning))
+        figures.append(Tile(name="Stability", value=plain_figure(result.value), meaning=meaning))
     return figures
 
 
