@@ -71,6 +71,16 @@ def test_several_columns_name_a_row():
     assert np.array_equal(*codes)
 
 
+def test_many_columns_of_many_values_name_a_row():
+    n = 2**16 - 1
+    names = list("abcde")
+    frame = pd.DataFrame(dict.fromkeys(names, np.arange(n)))
+    other = frame.assign(a=frame["a"][::-1].to_numpy())
+    tables = [evidence_of(cells(part), part) for part in (frame, other)]
+    codes = joint_codes([[table.columns[name] for name in names] for table in tables])
+    assert relation_of(*codes).n_common == 1
+
+
 def test_doubles_are_told_without_the_index():
     frame = pd.DataFrame({"Unnamed: 0": [0, 1, 2], "id": [5, 5, 6], "x": [1.0, 1.0, 1.0]})
     table = evidence_of(cells(frame), frame)

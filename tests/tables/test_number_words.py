@@ -63,6 +63,27 @@ def test_a_comma_before_three_digits_has_two_readings_and_an_option_decides():
     assert values(["1.234"], decimal=",") == [1234.0]
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["0.125", "1,234"], [0.125, 1234.0]),
+        (["0,125", "1.234"], [0.125, 1234.0]),
+        (["0,125", "1,234"], [0.125, 1.234]),
+    ],
+)
+def test_a_zero_before_a_mark_says_that_it_is_a_decimal_one(words, expected):
+    read = number_words(words)
+    assert read.values.tolist() == expected
+    assert read.other is None
+
+
+def test_both_marks_before_three_digits_have_two_readings():
+    read = number_words(["1.234", "1,234"])
+    assert read.values.tolist() == [1.234, 1234.0]
+    assert read.other.tolist() == [1234.0, 1.234]
+    assert number_words(["0.125", "0,125"]) is None
+
+
 def test_decimal_commas_with_exponents_are_numbers():
     read = number_words(["0,25", "8,5e-05", "0", "1,5E-3"])
     assert read is not None

@@ -69,8 +69,9 @@ def joint_codes(columns: Sequence[Sequence[ColumnEvidence]]) -> list[IntArray]:
             n_distinct = len(distinct)
         missing |= codes < 0
         joint = joint * (n_distinct + 1) + codes + 1
-    if len(columns[0]) > 1:
-        joint, _ = pd.factorize(joint)
+        # Numbered anew after each column: the product of many columns' counts has no room in 64 bits.
+        if place:
+            joint, _ = pd.factorize(joint)
     joint[missing] = -1
     return np.split(joint, np.cumsum(lengths)[:-1])
 
@@ -89,6 +90,7 @@ def _joint_strings(columns: Sequence[ColumnEvidence]) -> tuple[IntArray, int]:
         assert column.plain_text is not None
         codes, distinct = column.plain_text
         places = places_among(distinct, known)
+        # Strings that no file before had get the next numbers.
         is_new = places < 0
         places[is_new] = len(known) + np.arange(int(is_new.sum()))
         if is_new.any():

@@ -32,7 +32,6 @@ _MONEY = re.compile(
 _BY_COMMA = r"\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+(?:\.\d*)?"
 _BY_DOT = r"\d{1,3}(?:\.\d{3})+(?:,\d*)?|\d+(?:,\d*)?"
 _BY_BLANK = r"\d{1,3}(?:[ '’]\d{3})+(?:[.,]\d*)?|\d+(?:[.,]\d*)?"
-_TWO_READINGS = r"[1-9]\d{0,2},\d{3}|\d+"
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,13 +152,18 @@ def _bodies(bodies: list[str], decimal: str | None) -> list[FloatArray]:
     if decimal == ",":
         by_comma = None
     if by_comma is not None and by_dot is not None:
-        has_comma = any("," in body for body in bodies)
-        has_dot = any("." in body for body in bodies)
-        if not has_comma:
+        if not any("," in body for body in bodies):
             return [by_comma]  # a point is a decimal point unless a comma says otherwise
-        if not has_dot and lines.all_have(_TWO_READINGS):
-            return [by_comma, by_dot]
-        return [by_dot]
+        # Both readings fit all words. A group of thousands never begins with 0: 0,125 and 0.125 tell.
+        has_decimal_comma = lines.any_has(r"0\d*,\d*")
+        has_decimal_point = lines.any_has(r"0\d*\.\d*")
+        if has_decimal_comma and has_decimal_point:
+            return []
+        if has_decimal_comma:
+            return [by_dot]
+        if has_decimal_point:
+            return [by_comma]
+        return [by_comma, by_dot]
     found = by_comma if by_dot is None else by_dot
     if found is None and lines.all_have(_BY_BLANK):
         found = _read(bodies, " '’", ",")
