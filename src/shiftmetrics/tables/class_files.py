@@ -61,6 +61,8 @@ def class_file(
         scores = table.numeric(names)
         refuse_gaps(scores, names, table.label)
         labelled = _labelled(roles, truth)
+        # In order of trust: a saved reading, the answers beside the scores, the names of the
+        # columns.
         classes = (
             _remembered(roles, place)
             or classes_of_answers(roles, place, served, known)
@@ -255,6 +257,7 @@ def _answers_alone(
         found = named[0] if len(named) == 1 else None
     if found is not None and _is_fraction_of_one(table.columns[found]):
         confidence = table.columns[found].numbers
+        # One entry for each file: those before this one have no confidence.
         roles.confidences[len(roles.confidences) :] = [None] * (place + 1 - len(roles.confidences))
         roles.confidences[place] = found
     return replace(base, served=own, confidence=confidence)

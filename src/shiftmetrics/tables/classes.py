@@ -59,6 +59,8 @@ def classes_by_name(columns: Sequence[str], known: set[str]) -> list[tuple[str, 
     numbers = [_as_number(column) for column in columns]
     if known <= set(numbers):
         return [tuple(numbers)]
+    # From the strictest spelling to the loosest: the first one under which each known class has its
+    # column ends the search.
     for write in (str, r_name, _spaced, _plain, _numbered_name):
         written = {word: write(word) for word in known}
         # Two classes that are written alike cannot be told.
@@ -181,6 +183,7 @@ def supports_places(
     places = np.arange(n_classes)
     for own in answers:
         right = (own == truth).mean()
+        # By an assignment, not class by class: two columns cannot stand for one class.
         best = best_assignment(own, truth, n_classes)
         best_right = (best[own] == truth).mean()
         # The place of a class that no label has is not known from labels.
@@ -188,6 +191,7 @@ def supports_places(
         is_best = not seen.all() or np.array_equal(best, places) or slack > 0
         if (best_right - right) * len(truth) > slack + 0.5 or not is_best:
             return False
+        # A fifth above chance. A model that is hardly better than chance says nothing of the order.
         if right <= 1.2 / n_classes:
             return False
     return True

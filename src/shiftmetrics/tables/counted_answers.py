@@ -50,6 +50,7 @@ def classes_of_largest(
 
     if pd.isna(answers).any():
         return None
+    # Rows with two largest scores say nothing: which of them is served is the model's own rule.
     largest = scores.max(axis=1, keepdims=True)
     is_tied = (scores == largest).sum(axis=1) > 1
     places = scores.argmax(axis=1)
@@ -59,6 +60,7 @@ def classes_of_largest(
             return None
     if len(set(names.values())) < len(names):
         return None
+    # One column that is never the largest belongs to the one class that no answer names.
     open_places = [place for place in range(scores.shape[1]) if place not in names]
     rest = sorted(known - set(names.values()))
     if len(open_places) != len(rest) or len(rest) > 1:

@@ -262,6 +262,7 @@ def _side_of_objects(column: ColumnCells) -> _DatesOfTable:
 
 def _side_of_numbers(column: ColumnCells, unit: tuple[str, float, float]) -> _DatesOfTable:
     values = _numbers(column)
+    # In microseconds: at today's date a float64 is exact to 0.25 of them, and to 256 nanoseconds.
     micro = np.where(np.isfinite(values), np.nan_to_num(values) * unit[2], 0.0).round()
     clock = micro.astype(np.int64).astype("datetime64[us]")
     clock[~np.isfinite(values)] = _NO_DATE

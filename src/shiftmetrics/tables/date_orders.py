@@ -87,6 +87,7 @@ def chosen_orders(
             own = _by_the_file(columns[place], read)
         if own is not None:
             chosen[place] = own
+    # Another file's order is taken last, and only if all others have the same.
     theirs = proofs | set(chosen.values())
     for place in open_places:
         read = words[place]
@@ -128,6 +129,9 @@ def _by_the_file(column: ColumnCells, read: DateWords) -> DateOrder | None:
     index = np.array([places.get(word, -1) for word in column.distinct] + [-1], dtype=np.int64)
     rows = index[column.codes]
     rows = rows[rows >= 0]
+    # Heuristics: rows are often written in the order of time, or at equal distances. The first one
+    # fails for days first that were sorted as strings, and are in the order of time if the month is
+    # read first.
     tests = (_is_sorted, _is_even)
     for test in tests:
         passing = [order for order, clock in read.clocks.items() if test(clock[rows])]

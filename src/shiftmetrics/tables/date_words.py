@@ -210,6 +210,8 @@ def _ordered(
         years = arranged[:, 0]
         arranged[:, 0] = np.where(is_three & short_year, _full_years(years), years)
         clock = _clock(arranged, seconds)
+        # An order that makes more than a few impossible days is none; 31/02 alone is an error of
+        # the data.
         invalid = np.isnat(clock) & ~_is_sentinel(arranged)
         if invalid.sum() > _MOST_INVALID * len(clock):
             continue

@@ -143,6 +143,7 @@ class ColumnEvidence:
     @property
     def compares_as_number(self) -> bool:
         """Whether cells are equal where their floats are."""
+        # Beyond 2**53 two ids may be one float: these are compared as they are written.
         is_typed = self.numbers is not None and self.raw.dtype.kind in "biuf"
         return is_typed and not self.has_large_integers
 

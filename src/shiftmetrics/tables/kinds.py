@@ -99,6 +99,8 @@ def decide_kinds(
                 is_written=name in cells.written,
                 has_levels=name in cells.levels,
             )
+    # Two rounds, since a file shows in its numbers, dates and Booleans how it marks gaps, and the
+    # words of the same file are then read by these marks.
     # 1. All columns but those of words; the marks of gaps that they show hold for the words of their file.
     decided: dict[str, _KindDecision] = {}
     words: list[str] = []
@@ -139,6 +141,8 @@ def _decide(
         return _KindDecision("empty", empty)
     if any(column.type == "level" for column in filled):
         return _KindDecision("word")
+    # The order matters: Unix times are dates before they are numbers, and 0 and 1 are Booleans
+    # where another file writes True and False.
     found = _dates(name, columns, date_order)
     if found is None:
         found = _booleans(columns)
@@ -238,6 +242,7 @@ def _booleans(columns: Sequence[ColumnCells], is_boolean: bool = False) -> _Kind
         spellings.append(spelling)
     if not is_boolean and set(spellings) == {"1/0"}:
         return None
+    # Yes and No in one spelling in all files stay words: models know the levels by these names.
     if not is_boolean and len(set(spellings)) == 1 and spellings[0] in SPOKEN:
         return None
     return _KindDecision("boolean", [_boolean_series(column) for column in columns])

@@ -172,6 +172,7 @@ def _by_key(cells: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | None:
             if len(keys) > MOST_COLUMNS:
                 return None
     lengths = {len(cell) for cell in cells if cell is not None}
+    # Vectors have one length; a list that is longer in some rows is no vector of scores.
     by_place = all(key.isdigit() for key in keys)
     if not keys or (by_place and len(lengths) > 1):
         return None
@@ -282,6 +283,7 @@ def _from_text(text: str) -> dict[str, Any] | None:
     if ":" in text or "=" in text:
         found = _PAIR.findall(text)
         rest = _PAIR.sub("", text).replace(",", "").replace(";", "").strip()
+        # Pairs with colons need a blank between them; pairs with equals signs do not.
         # a time such as 10:30 has one pair, and its key is a number
         if not rest and (len(found) > 1) and len(text.split()) > 1 - (":" not in text):
             return _from_pairs([(key, float(value)) for key, value in found])

@@ -126,6 +126,8 @@ def _integers(column: ColumnCells, values: Any) -> Any:
         return values
     if np.isnan(values).any():
         return values
+    # From the words, since a float would round integers beyond 2**53. They fit: words of 19 digits
+    # and more are codes.
     exact = np.array([int(word) for word in column.distinct], dtype=np.int64)
     return column.spread(exact, 0)
 
@@ -165,6 +167,10 @@ def _by_size(
     theirs = theirs[np.isfinite(theirs) & (theirs > 0.0)]
     if not theirs.size:
         return None
+    # A heuristic. The readings of 1,234 are three powers of ten apart: one is taken only if its
+    # median is within a factor of 3 of the other files', and that of the other one off by more than
+    # a factor of 30. It fails for values that grew or shrank a thousandfold from one file to the
+    # next.
     readings = [_rows(column, read.values), _rows(column, read.other)]
     apart = []
     for values in readings:

@@ -98,6 +98,7 @@ def _votes_are_right(scores: FloatArray, truth: Words, known: set[str]) -> bool:
     labels = np.array([classes.index(word) for word in truth[there]])
     by_votes = _winners(scores[there], len(classes)) == labels
     by_largest = scores[there].argmax(axis=1) == labels
+    # A sign test (McNemar): rows that are right by both readings say nothing.
     n_more = int((by_votes & ~by_largest).sum())
     n_less = int((by_largest & ~by_votes).sum())
     return bool(n_more - n_less > 2 * np.sqrt(n_more + n_less))

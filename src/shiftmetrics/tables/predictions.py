@@ -107,6 +107,9 @@ def read_predictions(
 def _read(roles: FoundRoles, reading: TableReading | None) -> PredictionTables:
     """Find all roles in files that are opened."""
     complaints = Complaints()
+    # The order is that of dependence: rows are matched first; what is equal in matched rows belongs
+    # to the rows and may be weights, groups and the truth; what differs belongs to the models.
+    # Complaints are collected over these steps, so that all that is wrong is said at once.
     if roles.options.task == "rankings":
         roles.options = of_rankings(roles.tables, roles.labels, roles.options)
     roles.has_truth = not roles.options.without_truth
@@ -191,6 +194,7 @@ def _classes(roles: FoundRoles, complaints: Complaints) -> PredictionTables:
     truth = None if truth is None else next(fit)
     known = set() if truth is None else distinct_words(truth)
     answered = set().union(*(distinct_words(part) for part in served if part is not None))
+    # Integers beside labels that are words count the classes: they are no classes of their own.
     codes = _are_codes(answered, known)
     if not known or not codes:
         known = known | answered

@@ -42,6 +42,7 @@ def doubts_of_classes(
                 often[word] = max(fraction, often.get(word, 0.0))
         # Answers in the numbering of the labels; what no label is has numbers of its own.
         joint = {word: place for place, word in enumerate(dict.fromkeys((*classes, *words)))}
+        # The last entry stands for rows without an answer, whose code is -1.
         lookup = np.array([*(joint[word] for word in words), len(joint)], dtype=np.int64)
         given = lookup[own if everywhere else own[known]]
         right = float((given == labels).mean())

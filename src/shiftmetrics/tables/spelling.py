@@ -36,6 +36,8 @@ def common_words(columns: Sequence[Words]) -> list[Words]:
     if tables is not None:
         words = [respelled(part, table) for part, table in zip(words, tables, strict=True)]
         distinct = [set(table.values()) for table in tables]
+    # Each spelling goes on from those before it. It is kept only if there are fewer classes in all
+    # columns together, and as many as before in each of them.
     for spell in (_numbers, _booleans, _numbered, _without_affixes, _small_letters):
         union = set().union(*distinct)
         tables = []

@@ -78,6 +78,9 @@ def names_of_two(
             f"The column {column!r} of {where} is about two classes, but all labels are {only!r}. Give both, as "
             f"in {options.typed('--classes', ('other', only))}."
         )
+    # Name and labels each may tell the class or be silent. Where both speak they have to agree;
+    # where neither does, the second class of counted ones (0 and 1) or of a Boolean is taken; else
+    # ask.
     first, second = pair or tuple(sorted(known, key=class_order))
     bears_out, speaks_against = _evidence(scores, truth, second)
     named = _named_class(column, (first, second))

@@ -166,6 +166,8 @@ def _pad(
     for place, words in enumerate(levels):
         if place in coded or not words or not all(word.isdecimal() for word in words):
             continue
+        # A heuristic: at least half of the padded codes have to be known in the other file, and
+        # more than without zeros. Integers that are codes of their own keep their spelling.
         padded = {word.zfill(width) for word in words}
         is_lost = max(map(len, words)) <= width and min(map(len, words)) < width
         if not is_lost or _has_zeros(words) or 2 * len(padded & codes) < len(padded):
@@ -256,6 +258,8 @@ def words_problem(name: str, columns: Sequence[ColumnCells]) -> str:
         return ""
     levels = set().union(*(column.distinct for column in words))
     for column in numbers:
+        # Numbers beside words are levels like these (grades 1, 2, K) where at least half of them
+        # stand among the words of the other files.
         is_typed = column.type in ("date", "boolean")
         is_level = 2 * len(levels & set(column.known)) >= len(column.known)
         if not is_typed and (is_level or _are_codes(words, column)):

@@ -89,6 +89,9 @@ def find_dialect(lines: list[TextLine], content: Content) -> Dialect:
     given = _SEP_LINE.fullmatch(lines[0].text.strip()) if lines else None
     if given:
         lines = lines[1:]
+    # From here on only the lines that hold cells: comments first, then the separator, then the
+    # first line with the usual number of cells. What stands above that line is the header, a title,
+    # or both.
     n_comments = _n_comments(lines)
     comments = lines[:n_comments]
     table = lines[n_comments:]
@@ -191,6 +194,7 @@ def _n_more_headers(rows: list[list[str]]) -> int:
     """Return the number of lines below the names that are no rows: types, or kinds or units of columns of numbers."""
     if _has_types(rows):
         return 2
+    # Units or kinds are words over columns of numbers: only such columns can show them.
     body = rows[MOST_HEADERS:]
     if len(body) < MOST_HEADERS:
         return 0
@@ -277,6 +281,8 @@ def best_separator(lines: list[str]) -> str:
     best = ONE_COLUMN
     if all(map(are_pairs, lines[1:] or lines)):
         return best
+    # A heuristic on the first lines: of the separators that cut nearly all lines into as many
+    # cells, the one whose lines make up most of the text.
     best_share = 0.0
     for separator in SEPARATORS:
         rows = [split_line(line, separator) for line in lines]

@@ -90,6 +90,7 @@ def read_json_lines(content: Content) -> Cells:
 def _read_json(content: Content) -> Cells:
     found = _parsed(content, _text(content))
     notes: tuple[str, ...] = ()
+    # A table may lie in an envelope, and that in another one: up to three are opened.
     for _ in range(3):
         if not isinstance(found, dict):
             break
@@ -223,6 +224,8 @@ def _from_objects(content: Content, found: Mapping[str, Mapping[str, Any]]) -> C
         raise content.refusal("a file with rows", "which holds none")
     outer_counts = all(map(_COUNT.fullmatch, outer))
     inner_counts = all(map(_COUNT.fullmatch, inner))
+    # Names that count (0, 1, 2) are those of rows; where both levels count, or neither does, the
+    # cells tell.
     by_row = outer_counts if outer_counts != inner_counts else are_rows(list(found.values()), inner)
     if by_row is None:
         raise content.refusal(

@@ -106,6 +106,8 @@ class _State:
 
 
 def _scan_block(block: bytes, state: _State, found: Scan) -> None:
+    # Three bytes are carried over: the longest pattern that is looked for, a quoted nothing between
+    # two separators, has four.
     # the last bytes of the block before are seen again, but counted once
     data = state.carried + block
     array = np.frombuffer(data, dtype=np.uint8)
@@ -113,6 +115,7 @@ def _scan_block(block: bytes, state: _State, found: Scan) -> None:
     outside: Any = None
     if b'"' in block:
         found.has_quotes = True
+        # A doubled quote inside a cell closes and opens again, so that counting quotes is enough.
         parity = (state.is_open + np.cumsum(new == _QUOTE)) % 2
         outside = parity == 0
         state.is_open = int(parity[-1])
@@ -131,6 +134,8 @@ def _scan_block(block: bytes, state: _State, found: Scan) -> None:
     if follows.any():
         is_blank = is_end & (before == _NEWLINE)
         is_blank |= is_end & (before == _RETURN) & (array[1:-2] == _NEWLINE)
+        # Blank lines at the end of a text are no rows: those below the last full line wait until
+        # another one follows.
         is_full = np.flatnonzero(is_end & ~is_blank)
         last = int(is_full[-1]) if is_full.size else -1
         n_inside = int(np.count_nonzero(is_blank[: last + 1]))

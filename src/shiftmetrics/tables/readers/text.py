@@ -110,6 +110,8 @@ def read_text(content: Content) -> Cells:
     def offset(at: int) -> int:
         return start + len(text[:at].encode())
 
+    # The whole text is passed over once as bytes, so that a file too large is refused before it is
+    # parsed.
     scan = scan_rows(content, offset(dialect.rows_at), dialect.separator)
     notes += dialect.notes
     names, index = column_names(dialect, content)
@@ -118,6 +120,8 @@ def read_text(content: Content) -> Cells:
         raise content.refusal("a file with rows", "which has none below its header")
     headless = None
     if dialect.header == "either":
+        # The first line may be names or a row: both tables are kept, and what the other files hold
+        # decides.
         at = offset(dialect.names_at)
         generated = [generated_name(place) for place in range(frame.shape[1])]
         headless = _parsed(
@@ -234,6 +238,7 @@ def _by_pandas(content: Content, skipped: int, dialect: Dialect, scan: Scan) -> 
         "header": None,
         "names": places,
         "index_col": False,
+        # Words stay words: whether NA is a gap is decided later, by the other cells of its column.
         "keep_default_na": False,
         "na_values": ["", "\\N"],
         "encoding": "utf-8",
@@ -252,6 +257,7 @@ def _by_pandas(content: Content, skipped: int, dialect: Dialect, scan: Scan) -> 
         options["quotechar"] = "'"
         options["escapechar"] = "\\"
     elif not scan.has_quotes or _has_stray_quotes(dialect):
+        # As csv.QUOTE_NONE: a mark of inches opens nothing.
         options["quoting"] = 3
 
     def read(**more: Any) -> pd.DataFrame:
@@ -262,6 +268,8 @@ def _by_pandas(content: Content, skipped: int, dialect: Dialect, scan: Scan) -> 
             return frame
 
     try:
+        # Numbers are parsed as numbers first. Columns that may have been codes are read once more
+        # as strings, since 007 and 7 are one number.
         frame = read(dtype={place: str for place in places if not _is_numeric(dialect, place)})
         doubtful = [place for place in places if _is_doubtful(frame[place], scan)]
         if doubtful:

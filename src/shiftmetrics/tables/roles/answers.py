@@ -73,6 +73,7 @@ def may_be_answer(column: ColumnEvidence) -> bool:
         return False
     if _holds_objects(column):
         return False
+    # Free text and ids have more values. Up to fifty rows let any column of words pass.
     return 0 < column.n_distinct <= max(MOST_ANSWERS, 0.5 * column.n_rows)
 
 
@@ -117,6 +118,9 @@ def _best(
     fitting = []
     for names in candidates:
         columns = [table.columns[name] for table, name in zip(tables, names, strict=True)]
+        # Four levels of trust below: values of the labels under a usual name, values of the labels,
+        # a usual name, and last a column of words that nobody else claims. Several at one level are
+        # asked for; a lower level never settles them.
         # One word in all rows of each file, another in each, is the name of a model.
         differs = len({column.words[0] for column in columns if column.n_distinct == 1}) > 1
         if len(tables) > 1 and differs and not has_name_of(names[0], "answer"):
@@ -202,5 +206,7 @@ def _say_the_same(
     for table, one, other in zip(tables, first, second, strict=True):
         frame = pd.DataFrame({"one": table.columns[one].words, "other": table.columns[other].words})
         frames.append(frame)
+    # As many distinct pairs as values on each side: one to one. A gap makes a pair and is no value,
+    # so that columns with gaps are never taken for each other.
     pairs = pd.concat(frames).drop_duplicates()
     return len(pairs) == pairs["one"].nunique() == pairs["other"].nunique()

@@ -68,6 +68,8 @@ def derived_columns(tables: Sequence[TableEvidence], names: Sequence[str]) -> se
     if len(names) < 3:
         return found
     for name in names:
+        # What follows no longer explains anything: of two equal columns of the largest number one
+        # stays.
         others = [other for other in names if other != name and other not in found]
         if len(others) >= 2 and all(_follows(table, name, others) for table in tables):
             found.add(name)
@@ -79,6 +81,7 @@ def _follows(table: TableEvidence, name: str, others: Sequence[str]) -> bool:
     block = table.numeric(others)
     own = table.columns[name].numbers
     assert own is not None
+    # Relative to the largest number of the table, since files are written with few digits.
     scale = np.abs(block).max(initial=0.0)
     for function in (np.max, np.sum):
         derived: FloatArray = function(block, axis=1)

@@ -60,6 +60,9 @@ def id_candidates(tables: Sequence[TableEvidence]) -> list[IdCandidate]:
         if not all(name in table.columns for table in tables):
             continue
         columns = [table.columns[name] for table in tables]
+        # A column called an id is a candidate whatever its cells are: if its values repeat, the
+        # callers say so rather than pair rows by their place. Any other column has to look like an
+        # id.
         is_named = has_name_of(name, "id") and not any(part.is_unnamed for part in columns)
         if any(column.is_fractional or column.is_bool for column in columns):
             continue
@@ -68,6 +71,8 @@ def id_candidates(tables: Sequence[TableEvidence]) -> list[IdCandidate]:
         if not is_named and (has_name_of(name, "answer") or has_name_of(name, "truth")):
             continue
         one = candidate_of([(name,)] * len(tables), tables)
+        # Words are kept even where the files share none of them: that ends in a question, where
+        # numbers without a telling name, such as ages, would end in one for nearly every table.
         if (
             is_named
             or one.is_unnamed
@@ -87,6 +92,7 @@ def candidate_of(names: Sequence[tuple[str, ...]], tables: Sequence[TableEvidenc
     codes = joint_codes(columns)
     order = ("same", "permuted", "partial", "other")
     relations = [relation_of(codes[0], other) for other in codes[1:]]
+    # Of more than two files the one that fits worst decides.
     worst = max(relations, key=lambda one: order.index(one.kind))
     leading = [part[0] for part in columns]
     return IdCandidate(
@@ -109,6 +115,8 @@ def _share_numbers(tables: Sequence[TableEvidence], one: IdCandidate) -> bool:
     """
     if one.relation.kind == "permuted":
         return True
+    # In the same order, ids and places pair the same rows: nothing is lost if these numbers are no
+    # id.
     if one.relation.kind == "same" or has_name_of(one.names[0][0], "beside"):
         return False
     if not all(are_distinct(codes) for codes in one.codes):
@@ -146,11 +154,13 @@ def _under_other_names(
         for other in second.columns.values():
             if one.name == other.name or not (may_be_id(one) and may_be_id(other)):
                 continue
+            # Any two counts of as many rows are the same set.
             if one.counts_rows and other.counts_rows:
                 continue
             candidate = candidate_of([(one.name,), (other.name,)], tables)
             if candidate.relation.kind in ("same", "permuted"):
                 pairs.append(candidate)
+    # Several pairs leave open which of them was meant.
     return pairs if len(pairs) == 1 else []
 
 

@@ -54,6 +54,7 @@ def form_of_two(
     low = min(float(np.nanmin(column)) for column in columns)
     high = max(float(np.nanmax(column)) for column in columns)
     words = {word for name in names for word in plain_name(name).split("_")}
+    # A linear regression on 0 and 1 also falls below 0 in some rows, but its cut is at a half.
     if low < 0.0 < high and not all(map(_is_linear, columns)):
         return "margin"
     may_be_percent = low >= 0.0 and high <= 100.0 and not words & NO_PERCENT_NAMES

@@ -69,6 +69,8 @@ def find_row_key(
         return _of_one(tables[0])
     candidates = id_candidates(tables)
     distinct = [one for one in candidates if all(are_distinct(codes) for codes in one.codes)]
+    # The same values in another order: only ids bring such rows together. Row by row the same: ids
+    # and places agree. Some in common: left out if that is allowed, else asked for.
     permuted = [one for one in distinct if one.relation.kind == "permuted"]
     same = [one for one in distinct if one.relation.kind == "same"]
     chosen = _choose(permuted, same, options)
@@ -96,6 +98,8 @@ def _choose(
     if words:
         return words[0]
     index = [one for one in permuted if one.is_unnamed]
+    # Values that are the same row by row show one order of the rows: an unnamed index in another
+    # order is then no id.
     fixed = [one for one in same if not one.is_unnamed and not all(one.counts)]
     if index and not fixed:
         one = index[0]
@@ -194,6 +198,7 @@ def _partial(
 ) -> RowKey:
     """Return an id whose rows are not all in all files, where that is allowed; never one that pairs wrong rows."""
     kind = one.relation.kind
+    # What a count of the rows has in common with the ids of another file it has by accident.
     if options.inner and one.relation.n_common and not one.is_place:
         return RowKey(by="id", names=one.names, codes=one.codes)
     first, second = (
@@ -308,6 +313,7 @@ def _refuse_crossed(
 
     Then the rows are no rows of their own: those of one epoch, of one fold or of the first rank may be meant.
     """
+    # Crossed: each id has as many rows as the other column has values, and both name a row.
     codes = one.codes[0]
     n_ids = int(codes.max(initial=-1)) + 1
     n_each = len(codes) // n_ids if n_ids else 0

@@ -42,6 +42,8 @@ def truth_in_files(
                 found.append((table, part, name))
     if not found:
         return None
+    # The first thousand rows tell two columns of labels apart. Codes beside words differ as well,
+    # and are asked for: how the answers are spelled is not known before the truth is.
     distinct = {tuple(table.columns[name].taken(part)[:1000]) for table, part, name in found}
     if len(distinct) > 1:
         names = [name for _, _, name in found]

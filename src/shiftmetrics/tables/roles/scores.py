@@ -57,6 +57,9 @@ def find_scores(
     has_answers : sequence of bool
         Whether each file holds answers, so that it needs no scores.
     """
+    # In order of trust: columns that are typed; columns that add up to one constant; columns with
+    # the names of the classes; what is left and has one unit. At each step columns of all files
+    # come before columns that each file names in its own way.
     if options.columns is not None:
         return _typed(tables, options, complaints)
     numeric = [
@@ -236,6 +239,7 @@ def _with_empty_classes(
     known: set[str],
 ) -> ScoreNames:
     """Add columns of zeros that are classes no model ever gives: among the others, or under the name of a label."""
+    # Zeros change no sum, so that the search for constant sums has left such columns out.
     places = [tables[0].columns[name].place for name in chosen]
     inside = range(min(places), max(places))
     numbered = bool(place_numbers(chosen))
@@ -272,6 +276,8 @@ def _named_classes(
     if len(known) < 2:
         return ()
     named: ScoreNames = ()
+    # Beginnings and ends are told by the longest class: a short one, such as a, stands inside many
+    # names.
     for beginning, ending in affixes_of_longest(names, known):
         part = tuple(
             name
@@ -292,6 +298,8 @@ def _named_classes(
     follow = derived_columns(tables, [*named, *rest])
     rest = [name for name in rest if name not in follow]
     unlike = unlike_columns(tables, [*named, *rest])
+    # Columns such as prob_cat tell themselves from the rest by their beginning; bare class names do
+    # not.
     doubtful = [name for name in rest if name not in unlike]
     if doubtful and not any(mark in named[0] for mark in "_.:("):
         readings = [
@@ -355,6 +363,9 @@ def _of_like_spread(
         return numbered
     if known and not classes_by_name(left, known) and not place_numbers(left):
         return ()
+    # The rule of last resort, and a heuristic: numbers that lie and spread like the scores are
+    # scores. It fails for a column of another meaning in the same range, unless its name or its
+    # signs tell it.
     unlike = unlike_columns(tables, left)
     if not known:
         unlike |= _of_other_signs(tables, left) | otherwise_named(left)

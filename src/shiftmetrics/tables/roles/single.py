@@ -100,6 +100,9 @@ def form_of_numbers(
     """
     if options.tolerance is not None:
         return "outputs"
+    # What is typed comes first, then the labels, then the names of the columns, and their range
+    # last. More than two values among the labels: either a regression, or the score of answers that
+    # no column holds.
     classes = None if truth is None else distinct_words(truth)
     is_measured = classes is not None and len(classes) > 2
     low = min(float(np.nanmin(column)) for column in columns)
@@ -117,6 +120,8 @@ def form_of_numbers(
     if says_margin:
         return "margin"
     if low >= 0.0 and high <= 1.0:
+        # The probability of the second class is below a half in some row; the confidence in one of
+        # two answers never is.
         says_confidence = all(has_name_of(name, "confidence") for name in names)
         if says_confidence and low >= 0.5 and options.columns is None and options.threshold is None:
             raise _of_the_answer(names[0], options, is_probability=True)
@@ -133,6 +138,7 @@ def form_of_numbers(
         form = form_of_two(names, columns, truth, options)
         if form is not None:
             return form
+    # No percentage is above 100, and of numbers of one sign the sign cannot be the answer.
     if (low >= 0.0 and high > 100.0) or high <= 0.0:
         return "outputs"
     if options.task == "scores":
