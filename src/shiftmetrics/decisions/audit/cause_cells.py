@@ -234,6 +234,7 @@ def _cells_of_choices(n_ranges: int, most: int, n_levels: int) -> FloatArray:
     found = np.zeros((len(ranges) + n_levels, n_ranges + n_levels + 1))
     found[: len(ranges), :n_ranges] = ranges
     found[len(ranges) :, n_ranges:-1] = np.eye(n_levels)
+    # It is kept for all columns with as many cells: nobody may write into it.
     found.flags.writeable = False
     return found
 

@@ -233,6 +233,8 @@ class CauseSearch:
 
     def _worths(self, cut: CutColumn, rule: CauseRule, choices: FloatArray) -> FloatArray:
         """Return what a rule is worth with each of some choices of cells of one more column."""
+        # All choices at once: the counts of the cells of this column by bins, times the choices as
+        # zeros and ones.
         met = [self._is_met(rule, side) for side in range(len(self.question.bins))]
         if cut.is_time:
             return self.question.worth(self._by_time(cut, met, choices))

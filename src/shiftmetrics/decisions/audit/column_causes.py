@@ -145,6 +145,8 @@ class _PlaceSearch:
         held_out = [is_met & ~is_in for is_met, is_in in zip(met, self.choosing, strict=True)]
         if min(int(each.sum()) for each in held_out) < _LEAST_ROWS // 3:
             return ""
+        # Effects are those of all samples; the p-value is of those that had no part in the choice
+        # of the rule.
         confirming = _of_rows(cells, held_out)
         if _p_value(column, *confirming) > _HELD_OUT_LEVEL:
             return ""

@@ -109,6 +109,8 @@ def scanned(
 
 def _scan_of(whole: FloatArray, late: FloatArray) -> DatedScan:
     """Set the largest statistic against its largest under permutations; the true labels come first."""
+    # What is new and what is missing in the whole sample share one scale, that of the larger of
+    # both: together they are one question of the scan, and each late part is another one.
     largest = whole.max(axis=0)
     mean, spread = largest.mean(), max(float(largest.std()), 1e-12)
     sides = (whole - mean) / spread
@@ -188,6 +190,8 @@ def least_new(
     gate: Gate, labels: BoolArray, confidence_level: float, rng: np.random.Generator
 ) -> float:
     """Return a lower limit of the fraction of the labelled rows that is new, by rows left out of the scores."""
+    # No row has a part in the scores that call it a member, so that the rates of members are not
+    # too high.
     folds = np.empty(len(labels), dtype=np.int64)
     for side in (labels, ~labels):
         folds[side] = rng.permutation(np.arange(side.sum()) % N_FOLDS)

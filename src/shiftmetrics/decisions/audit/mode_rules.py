@@ -308,6 +308,7 @@ class _Balance:
         """Return the best range of a number or a date."""
         if len(own) < 2:
             return None
+        # Ends are own values: between two of them no sample of the mode is lost or gained.
         edges = np.quantile(own, np.linspace(0.0, 1.0, _EDGES + 1), method="nearest")
         ends = np.concatenate([[-np.inf], _rounded(column.role, edges), [np.inf]])
         # All ranges at once: lower ends by rows, upper ends by columns.

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 MOST_CONTRASTS = 4
 _LEAST_EFFECT = 0.3
+"""Effect from which a column is named: 30 of 100 members have values that others lack."""
 _NEARLY_ALL = 0.9
 """What fewer of the members have is said with their fraction."""
-"""Effect from which a column is named: 30 of 100 members have values that others lack."""
 _NEIGHBOURS = 3
 _MOST_WORDS = 5_000
 _MOST_TEXTS = 20_000

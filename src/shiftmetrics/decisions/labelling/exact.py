@@ -172,6 +172,7 @@ def difference_interval(
         zeros = count_interval(
             n_population, n_drawn, outcomes.neither, 1.0 - spent, missing=outcomes.missing
         )
+        # By Bonferroni, the interval of the zeros and that of the difference hold together.
         error -= spent
     lower = _lower_limit(n_population, outcomes, zeros, 0.5 * error)
     # By symmetry, the upper limit is the lower one of the models exchanged.
@@ -200,6 +201,8 @@ def _lower_limit(n_population: int, seen: Outcomes, zeros: tuple[int, int], tail
         most = differing - seen.broken
         if most < seen.fixed:
             return None
+        # Only a smaller D counts: one look at the largest of these passes over most numbers of
+        # zeros.
         if best is not None:
             # D = 2 fixed - differing < best
             below = min((best - 1 + differing) // 2, most)

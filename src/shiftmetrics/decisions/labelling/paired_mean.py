@@ -74,6 +74,7 @@ def interval_of_moments(
     """
     # The two rows that are added move the mean towards 0.
     centre = n * mean / (n + 2.0)
+    # Squared distances from the new centre: n times its distance from the old one more (Steiner).
     squares += n * (mean - centre) ** 2
     squares += (largest - centre) ** 2 + (largest + centre) ** 2
     error = math.sqrt((n + 2.0) / (n + 1.0) * squares) / (n + 2.0)

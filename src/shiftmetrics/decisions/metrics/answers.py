@@ -94,6 +94,7 @@ def reach_of_answers(old: AnswerSide, new: AnswerSide, labels: IntArray) -> floa
     truth, other = _pairs(np.intersect1d(labels, extreme), extreme)
     moves = _moves(old, new, truth, other)
     reach = 0.0
+    # Four directions: a row that becomes right, or wrong, and raises or lowers the difference.
     for kind, sign in ((0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)):
         best = int(np.argmax(sign * moves[kind]))
         pair = truth[best], other[best]

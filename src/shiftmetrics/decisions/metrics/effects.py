@@ -163,6 +163,7 @@ def _effects_on_losses(
     """Return the effects on a log loss or Brier score, or on how much less it is than that of the labels' rates."""
     n_classes = both[0].shape[1]
     losses = [_row_losses(OF_LOSSES[metric.name], labels, part) for part in both]
+    # The range of a Brier score, which is halved for two classes.
     reach = 1.0 if n_classes == 2 else 2.0
     if OF_LOSSES[metric.name] == "neg_log_loss":
         reach = max(

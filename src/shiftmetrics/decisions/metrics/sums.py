@@ -185,6 +185,7 @@ def minus_root_mean(sums: FloatArray) -> FloatArray:
 def coefficient_of_determination(sums: FloatArray) -> FloatArray:
     """Return R2; features are 1, the squared error, the centred true value and its square."""
     n, errors, values, squares = sums.T
+    # Sums of squares about the mean. The values were centred before, so that little is lost here.
     spread = squares - values**2 / n
     ratio = np.divide(errors, spread, out=np.full_like(errors, np.nan), where=spread > 0.0)
     return np.asarray(1.0 - ratio)
@@ -213,6 +214,7 @@ def explained_brier_score(sums: FloatArray) -> FloatArray:
     """Return which part of the Brier score of the labels' rates is explained; features are the loss and the label."""
     counts = sums[:, 1:]
     n = counts.sum(axis=1)
+    # Of the rates r_k = n_k / n: the sum over rows of sum_k (r_k - y_k)^2.
     of_rates = n - (counts**2).sum(axis=1) / n
     if counts.shape[1] == 2:
         of_rates = 0.5 * of_rates

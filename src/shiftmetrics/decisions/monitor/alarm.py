@@ -197,6 +197,7 @@ class Alarm(Record):
     @property
     def evidence(self) -> float:
         """The e-value: the mean of the bets, and the stakes that have not been placed yet."""
+        # The stakes 1 / (s (s + 1)) of all batches s after the t-th sum to 1 / (t + 1).
         return float(self.bets.mean()) + 1.0 / (self.n_batches - self.started_at + 1.0)
 
     @property
@@ -217,6 +218,8 @@ class Alarm(Record):
 
 def _rate_ratios(allowed: float, hits: int, n: int) -> FloatArray:
     """Return the logarithm of the likelihood ratio of each risen rate against the allowed one."""
+    # Under any rate up to the allowed one the ratio of a higher rate has an expectation of at most
+    # 1: a bet that is fair against the limit is no better against what lies below it.
     # A rate of 1 cannot rise: every bet keeps its value then.
     if allowed >= 1.0:
         return np.zeros(len(_ODDS_RATIOS))
@@ -238,6 +241,8 @@ def _urn_ratios(urn: FloatArray, hits: int, n: int) -> FloatArray:
     places = (np.arange(_N_RATES) + 0.5) / _N_RATES
     rates = np.clip(beta.ppf(places, *urn), 1e-12, 1.0 - 1e-12)
     odds = np.outer(_ODDS_RATIOS, rates / (1.0 - rates))
+    # In odds o the likelihood is o^hits / (1 + o)^n; the binomial coefficient stands in both and
+    # cancels.
     log_likelihood = hits * np.log(odds) - n * np.log1p(odds)
     log_risen = logsumexp(log_likelihood, axis=1) - np.log(_N_RATES)
     log_urn = betaln(urn[0] + hits, urn[1] + n - hits) - betaln(*urn)

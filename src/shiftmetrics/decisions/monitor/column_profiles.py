@@ -294,6 +294,8 @@ def moved_columns(
             same = matched_cells(seasons[0][:, cells], seasons[1][-window:].sum(axis=0))
             profile = replace(profile, counts=same)
         compared.append(profile)
+    # One question for each column and each window. Windows overlap; Holm's correction allows for
+    # that.
     p_values = holm(
         np.array(
             [

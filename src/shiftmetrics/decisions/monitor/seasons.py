@@ -242,5 +242,6 @@ def matched_cells(cells: IntArray, n_now: IntArray) -> IntArray:
     wanted = n_now[is_there] / n_now.sum()
     # The largest sample with these proportions.
     n_matched = float((n_before / wanted).min())
+    # The part of each season that is kept.
     kept = wanted * n_matched / np.maximum(n_before, 1)
     return np.asarray((kept @ cells[is_there]).round(), dtype=np.int64)

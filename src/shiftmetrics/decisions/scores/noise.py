@@ -88,6 +88,8 @@ def _sampled(both: FloatArray, n_new: FloatArray, seen: float) -> float:
     done = 0
     while done < N_PERMUTATIONS:
         n_block = min(max(BLOCK // both.size, 1), N_PERMUTATIONS - done)
+        # Random keys put the runs of each question in order; the first of them, as many as there
+        # are new runs, count as new.
         keys = rng.random((n_block, *both.shape))
         keys[:, ~is_run] = np.inf
         ranks = keys.argsort(axis=2).argsort(axis=2)

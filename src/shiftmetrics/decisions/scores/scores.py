@@ -150,6 +150,8 @@ def diff_scores(
     has_open = bool(n_failed_old + n_failed_new) and failed is None
     if has_open:
         # A verdict holds whatever the failed samples would have scored.
+        # At worst for the new model all that failed has the best score under the old one, and the
+        # worst one under the new; at best the other way round.
         least = _gains(pair, best, worst, high - low, better_high)
         most = _gains(pair, worst, best, high - low, better_high)
         bounds = _hull(

@@ -248,6 +248,7 @@ class Domain:
             second = np.where(there, second, 0.0)
             squares = np.square(first) @ there.T
             squares += here @ np.square(second).T
+            # Rounding may leave a little less than 0 between equal samples.
             squared = np.maximum(squares - 2.0 * first @ second.T, 0.0)
         for flip in self.mutable_flips:
             apart = flip.state_of(rows)[:, None] != flip.state_of(others)

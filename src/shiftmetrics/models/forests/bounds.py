@@ -222,6 +222,7 @@ def _nearest_joint(
     joint = JointBoxes.of(boxes, n_single)
     counts = counts[order]
     starts = np.cumsum(counts) - counts
+    # After each tree: the least that all later ones can add to each lead, with the base.
     rest = _sums_after(lowest[order]) + base
     for place in range(n_single, len(order)):
         tree = slice(starts[place], starts[place] + counts[place])

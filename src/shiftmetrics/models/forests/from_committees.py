@@ -111,6 +111,8 @@ def _votes(
         value[np.arange(len(chosen)), place[chosen]] = weight
         forests.append(forest)
         values.append(value)
+    # The probabilities of adaptive boosting (SAMME) are the softmax of these sums over the number
+    # of rivals.
     base = np.zeros(n_classes)
     slope = 1.0 / max(n_classes - 1, 1)
     return joined_forests(forests, values, base, "softmax", model.n_features_in_, slope=slope)

@@ -164,6 +164,8 @@ def grid_of(
         for place in np.unique(at_sets):
             if place != LEAF and not axes[place].by_state:
                 return None
+    # Where an encoded column falls as the number grows, the children of a node change sides
+    # (`swapped`).
     edge = forest.threshold.copy()
     swapped = np.zeros(len(edge), dtype=np.bool_)
     if encode is not None:
@@ -206,6 +208,7 @@ def grid_of(
     goes_left = forest.goes_left(fixed, held)
     passed = np.arange(len(edge))
     passed[fixed] = np.where(goes_left, forest.left[fixed], forest.right[fixed])
+    # Chains of such nodes are followed to their ends, twice as far in each round.
     while (passed != passed[passed]).any():
         passed = passed[passed]
     left = passed[forest.left]

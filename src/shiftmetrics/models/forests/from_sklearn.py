@@ -83,6 +83,7 @@ def _boosted(model: Any) -> Forest | None:
     link: Link = "identity"
     if hasattr(model, "classes_"):
         link = "softmax"
+    # With the exponential loss the log-odds are twice the score.
     slope = 1.0
     if getattr(model, "loss", "") == "exponential":
         slope = 2.0

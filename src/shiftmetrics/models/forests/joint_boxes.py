@@ -135,11 +135,14 @@ class JointBoxes:
     ) -> JointBoxes:
         """Return what meets the boxes of one more tree, is near enough and has a margin that the rest may take."""
         n_added = tree.stop - tree.start
+        # An error needs one rival whose lead all trees together can bring to 0: these margins and
+        # the least that the trees left may add.
         may_fall = np.zeros((len(self.meets), n_added), dtype=np.bool_)
         for rival, left in enumerate(rest):
             margins = self.margins[:, rival, None] + boxes.margins[tree, rival]
             may_fall |= margins <= -left
         first, second = np.nonzero(may_fall & self.meets[:, :n_added])
+        # Two intervals that meet: what they have in common is as far as the farther of them.
         costs = np.maximum(self.costs[first], boxes.costs[tree][second])
         near = costs.sum(axis=1) < squared
         first = first[near]

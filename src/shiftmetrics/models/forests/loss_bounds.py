@@ -79,6 +79,8 @@ class LeafReach:
         starts = np.diff(self.group, prepend=-1) > 0
         gain[starts] = best[starts]
         # Sums over all rows, less what those before a row add up to.
+        # The running sum over all rows may wrap round in 64 bits; the differences within a row do
+        # not.
         sums = np.append(0, np.cumsum(gain[order]))
         first = np.searchsorted(self.row, np.arange(len(self.y)))
         before = sums[first]

@@ -171,6 +171,8 @@ class Neighbourhood:
         cell = cells[self.box_row[box], axis]
         outside = ~self.grid.contains(self.leaf[box], axis, cell)
         # Of a box that its row is outside of on one axis alone, the sum names that axis.
+        # Both in one number, the count times `_AXIS` and the sum of the axes, which a float64 holds
+        # exactly.
         amounts = axis[outside] + _AXIS
         code = np.bincount(box[outside], amounts, minlength=len(self.leaf))
         return code.astype(np.int64)
@@ -188,6 +190,8 @@ class Neighbourhood:
         """Return the moves along one axis from these cells, of the rows that are going; see `outside`."""
         grid = self.grid
         forest = grid.forest
+        # A row is inside one box of each tree, and boxes stand by row and tree: so the leaves fill
+        # a matrix.
         present = self.leaf[outside == 0].reshape(len(cells), forest.n_trees)
         sums = forest.value[present].sum(axis=1)
         # Boxes to enter, and on the axes of moves so far the present ones.
@@ -248,6 +252,7 @@ class Neighbourhood:
         here = cells[rows, axis]
         before = self.grid.contains(leaf, along, here[which])
         after = self.grid.contains(leaf, along, cell[which])
+        # 1 where a row leaves a box, -1 where it enters one.
         left = before.astype(np.int64) - after
         outside[box] += left * (along + _AXIS)
         cells[rows, axis] = cell

@@ -100,6 +100,7 @@ def duels_of(model: Any) -> Duels | None:
     pairs = np.stack([first, second], axis=1)
     name = type(model).__name__
     if name in ("SVC", "NuSVC") and model.kernel == "linear":
+        # A copy that gives the values of the pairs; the fitted model keeps its own answers.
         by_pairs = copy.copy(model)
         by_pairs.decision_function_shape = "ovo"
         by_pairs.break_ties = False

@@ -117,6 +117,9 @@ class Geometry:
         self.up[:, columns] = np.where(gone, 0.0, (high - here) / domain.unit[columns])
         self._stuck = [flip.is_stuck(problem.codes) for flip in self.flips]
         distances = [flip.distance for flip in self.flips]
+        # The plans are all combinations of counts. Where these are too many, neighbouring prices
+        # count as one: a plan then has the distance of the flips that it chose, and a lower one
+        # that holds for any others.
         most = max(most_plans, _MOST_ALTERNATIVES)
         self.price_classes, self.joined = _price_classes(distances, most)
 
@@ -129,6 +132,7 @@ class Geometry:
         """Yield one rival for each class that can be one; both directions for a regression."""
         n_scores = self.at_rows.shape[1]
         if self.problem.classes is None:
+            # The loss of a regression grows on either side.
             residuals = self.at_rows[:, 0] - self.problem.y
             for sign in (1.0, -1.0):
                 signs = np.full((self.n_samples, 1), sign)

@@ -155,6 +155,8 @@ def nearest_ways(
                     known[part] = steps.try_all()
                 # Of joined prices this plan is not the only one.
                 known &= not geometry.joined
+            # A plan whose ways were all tried is done with. Of the others no way is shorter than
+            # the relaxed one.
             floor = np.minimum(floor, np.where(known, np.inf, least))
     return Ways(geometry, rivals, best, floor)
 

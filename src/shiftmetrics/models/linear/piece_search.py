@@ -107,6 +107,9 @@ class NearestPiece:
             heapq.heappush(waiting, (cost, next(count), nowhere, _Branch(pattern)))
         lower = 0.0
         most = min(self.left, _MOST_POINTS)
+        # Best first. A branch comes up twice: with a bound of its distance, and then with its
+        # nearest point. A point that comes up is nearer than all that waits, so that the first
+        # error among them is the nearest.
         while waiting and most:
             lower, _, step, branch = heapq.heappop(waiting)
             if step is None:
@@ -130,6 +133,8 @@ class NearestPiece:
 
     def _overtaken(self, room: _Room, lower: float) -> FoundPiece:
         """Return the nearest error where a rival wins all its pairs, with the categories as they are."""
+        # What is left when the budget is spent, an upper bound: a class that wins all its pairs is
+        # predicted, whatever the others do. How far the search came bounds the distance from below.
         best = FoundPiece(math.inf, lower, room.start)
         here = int(np.flatnonzero(room.costs == 0.0)[0])
         for rival in range(self.signs.shape[1]):
@@ -266,6 +271,8 @@ class _Room:
 
     def beyond(self, step: FloatArray, branch: _Branch) -> FloatArray | None:
         """Return a point just beyond the boundaries of a branch where the model errs; None where none is found."""
+        # On the boundary rounding decides; inwards leads away from all tight boundaries at the same
+        # pace.
         moved = [step]
         if branch.pairs:
             normals, least = self._wanted(branch)
@@ -296,6 +303,9 @@ def _nearest_point(normals: FloatArray, least: FloatArray) -> tuple[float, Float
     """
     if (least <= 0.0).all():
         return 0.0, np.zeros(normals.shape[1])
+    # Weights u >= 0 bring (N'u, b'u) as near to (0, 1) as they can, for the half-spaces N x >= b.
+    # The step is N'u / (1 - b'u), and the distance left is 1 / sqrt(1 + |x|^2): 0 where no step is
+    # long enough.
     target = np.zeros(normals.shape[1] + 1)
     target[-1] = 1.0
     weights, residual = _nonnegative(np.vstack([normals.T, least]), target)
@@ -304,6 +314,8 @@ def _nearest_point(normals: FloatArray, least: FloatArray) -> tuple[float, Float
         return None
     multipliers = weights / left
     step = np.asarray(multipliers @ normals)
+    # The dual function 2 b'm - |N'm|^2 bounds the squared length for any m >= 0, also for rounded
+    # ones.
     dual = 2.0 * float(least @ multipliers) - float(step @ step)
     return math.sqrt(max(dual, 0.0)), step
 

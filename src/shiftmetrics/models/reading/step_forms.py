@@ -54,6 +54,7 @@ class UnknownForm(Exception):  # noqa: N818 - no error of the caller: a search a
 
 def _same(step: Any, forms: Forms) -> Forms:
     """Scale each column by itself."""
+    # A scaler that clips is level beyond the range of the data: monotone, and no longer affine.
     if getattr(step, "clip", False):
         return _monotone(step, forms)
     return forms
@@ -84,6 +85,7 @@ def _imputed(step: Any, forms: Forms) -> Forms:
     """Fill missing cells, which stay missing: present ones stay as they are, unless a number stands for missing."""
     _refuse_sentinel(step, forms)
     kept = []
+    # A column without any value has no statistic, and is left out unless it is kept as empty.
     dropped = _are_missing(step.statistics_) & (not step.keep_empty_features)
     for form, is_dropped in zip(forms, dropped, strict=True):
         if not is_dropped:
@@ -136,6 +138,7 @@ def _one_hot(step: Any, forms: Forms) -> Forms:
     after = []
     for place, form in enumerate(forms):
         width = len(step.categories_[place])
+        # All infrequent categories share one column, and the category that is dropped has none.
         if infrequent[place] is not None:
             width += 1 - len(infrequent[place])
         if dropped is not None and dropped[place] is not None:
@@ -177,6 +180,7 @@ def _function(step: Any, forms: Forms) -> Forms:
     """Map by a function on the list; nothing is known of any other."""
     if step.func is None or turns_of(step, len(forms)) is not None:
         return forms
+    # By identity: a function of the same name may be another one.
     if step.kw_args or not any(step.func is known for known in (*_RISING, *RISING_IN_RANGE)):
         name = getattr(step.func, "__name__", "its function")
         raise UnknownForm(f"The form of the step FunctionTransformer({name}) is not known.")

@@ -246,6 +246,8 @@ def slide(
     low = np.full_like(delta, -widest)
     high = np.full_like(delta, widest)
     displaced = best[:, None, :] + delta[:, :, None] * directions[None]
+    # In each direction: by which factor a move beside the best one has to be shortened to stand on
+    # the boundary. The directions are bisected together, one answer of the model each.
     for _ in range(n_bits):
         middle = 0.5 * (low + high)
         factor = 1.0 + middle

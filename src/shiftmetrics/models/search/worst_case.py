@@ -312,6 +312,7 @@ class Ascent:
 
     def add(self, points: FloatArray, losses: FloatArray, distances: FloatArray) -> None:
         """Add a point for each sample; one at distance inf or 0 is no new point."""
+        # A candidate at distance 0 would be a second name for the sample itself.
         distances = np.where(distances > 0.0, distances, np.inf)
         reached = np.isfinite(distances)
         rows = np.flatnonzero(reached)
