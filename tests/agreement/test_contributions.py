@@ -112,6 +112,19 @@ def test_a_prior_leaves_the_split() -> None:
     )
 
 
+def test_only_a_uniform_prior_has_the_maximum_that_groups_fall_short_of() -> None:
+    margins = np.where(np.arange(100) < 5, 1.0, -1.0)
+    options = {"prior": "predicted"}
+    split = agreement_contributions(margins, 2.0 * margins, margins > 0.0, **options)
+    assert split.normalized == pytest.approx(1.0)
+    assert "missing" not in split.summary()
+    shifted = np.where(np.arange(100) < 10, -margins, margins)
+    assert (
+        "missing to its maximum"
+        in agreement_contributions(shifted, margins, margins > 0.0).summary()
+    )
+
+
 def test_tables_match_by_label() -> None:
     names = list("abcde")
     index = [f"row {k}" for k in range(400)]

@@ -1,6 +1,7 @@
 """Curves: every point is what a separate call gives; ordering, priors, intervals, tables, bad input."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from scipy.stats import binomtest
 
 from optional import torch
 from shiftmetrics import Computing, Resampling
+from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics.agreement import agreement_curves, posterior_agreement
 
 RNG = np.random.default_rng(7)
@@ -82,6 +84,31 @@ def test_ties_are_seeded_and_ratios_are_nested() -> None:
     assert not np.array_equal(curves[0].afr_p.value, curves[2].afr_p.value)
     assert (np.diff(curves[0].afr_p.value.ravel()) <= 0).all()
     assert curves[0].afr_p.value[0, -1] == 0.9
+
+
+def test_groups_count_once_and_match_by_label() -> None:
+    groups = np.repeat(np.arange(40), 5)
+    scores = np.where(groups % 5 == 0, -1.0, 1.0)
+    options: dict[str, Any] = {"ratios": [1.0], "labels": np.ones(200, dtype=int)}
+    alone = agreement_curves(scores, np.ones(200), resampling=Resampling(rng=0), **options)
+    grouped = agreement_curves(
+        scores, np.ones(200), resampling=Resampling(rng=0, groups=groups), **options
+    )
+    for name in ("afr_p", "afr_t"):
+        rate = getattr(grouped, name)
+        assert rate.value[0, 0] == 0.8
+        ends = binomial_interval(0.8, 40, 0.95)
+        assert (rate.low[0, 0], rate.high[0, 0]) == pytest.approx(ends)
+        assert rate.low[0, 0] < getattr(alone, name).low[0, 0]
+    # Groups of a table are in the order of its rows, whatever order they are given in.
+    index = [f"row {row}" for row in range(200)]
+    tables = [
+        pd.DataFrame({"a": -0.5 * side, "b": 0.5 * side}, index=index)
+        for side in (scores, np.ones(200))
+    ]
+    by_label = pd.Series(groups, index=index).iloc[::-1]
+    matched = agreement_curves(*tables, resampling=Resampling(rng=0, groups=by_label), ratios=[1.0])
+    assert matched.agreement.low[0, 0] == pytest.approx(grouped.agreement.low[0, 0])
 
 
 def test_failed_attacks_come_last() -> None:

@@ -37,7 +37,8 @@ class GroupContribution(Record):
     fraction : float
         Their fraction of the weight.
     log_pa : float
-        Sum of their parts in nats, on the scale of the papers, each at most 0: the four add up to ``log_pa``.
+        Sum of their parts in nats, on the scale of the papers: the four add up to ``log_pa``. Each part is at most 0
+        where the prior is uniform.
     confidence, reference_confidence : float or None
         Mean posterior of the predicted class at beta = 1, in either sample: what the model itself says.
     lack, reference_lack : float or None
@@ -70,7 +71,10 @@ class AgreementContributions(Record):
     per_sample_group: IntArray
 
     def sentence(self) -> str:
-        """Return the sentence on the group that costs most."""
+        """Return the sentence on the group that costs most; it holds where the prior is uniform.
+
+        At another prior the maximum is not log K, and what a group lacks to its own is not told.
+        """
         lost = {name: -group.log_pa for name, group in self.groups.items()}
         total = sum(lost.values())
         if total <= 0.0:
@@ -132,6 +136,7 @@ def split_agreement(
         groups[name] = GroupContribution(
             n_samples=int(rows.sum()),
             fraction=float(own.sum() / weights.sum()),
+            # The papers leave out log K: log sum_k p(k) q(k), summed over the pairs.
             log_pa=float(own @ parts[rows]) - float(own.sum()) * math.log(pairs.n_classes),
             confidence=means[0],
             reference_confidence=means[1],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import numbers
 from collections.abc import Iterator, Mapping
@@ -34,7 +35,7 @@ from shiftmetrics.agreement.curves_result import (
 from shiftmetrics.agreement.posterior import prior_setting
 from shiftmetrics.agreement.predictions import label_columns, predicted_columns
 from shiftmetrics.agreement.priors import named_prior
-from shiftmetrics.agreement.sampling import sample_agreement
+from shiftmetrics.agreement.sampling import n_trials, sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
 from shiftmetrics.agreement.solver import search_beta
 from shiftmetrics.agreement.statistic import evaluator, limits_of, survey
@@ -86,7 +87,7 @@ def agreement_curves(
     pairing : {"labels", "position"}, default "labels"
         Whether DataFrames are matched by row and column labels or as they stand.
     resampling : Resampling or float, default 0.95
-        Confidence level of the intervals, which need no resamples; its ``rng`` gives the order of the samples, and of
+        Of the intervals; pairs of one group count once. Its ``rng`` also gives the order of the samples, and of
         samples of equal size.
     computing : Computing, optional
         ``executor``, ``progress``; ``atol``, the certified gap of each point in nats per sample (default 1e-5);
@@ -124,6 +125,8 @@ def agreement_curves(
     """
     prior, computing = named_prior(prior), computing_of(computing, atol=1e-5, max_iter=200)
     resampling = always_resampling(resampling)
+    groups = align_rows(reference_scores, resampling.groups, "groups", pairing, "reference_scores")
+    resampling = dataclasses.replace(resampling, groups=groups)
     fractions = np.unique(check_vector(ratios, "ratios", low=0.0))
     check_number(float(fractions[-1]), "ratios", low=0.0, high=1.0)
     # One prior, one set of labels and one order of ratios for all powers.
@@ -149,6 +152,8 @@ def agreement_curves(
                     given, "perturbation_sizes", length=n_samples, low=0.0, allow_inf=True
                 )
             # Row i is shifted from the ratio at position segment[i] on.
+            # At a ratio the rows of rank below its count are shifted: the first such count is the first one above
+            # the rank.
             segment = np.searchsorted(counts, _shift_rank(sizes, resampling.rng), side="right")
             points += _solve_ratios(pairs, segment, len(fractions), truth, resampling, computing)
             bar.update()
@@ -276,6 +281,7 @@ def _solve_ratios(
     """Solve at every ratio: row i is shifted from the ratio at position ``segment[i]`` on."""
     guesses: list[float] = []
     shifted, reference = predicted_columns(pairs)
+    trials = n_trials(pairs, resampling)
     for j in range(n_ratios):
         # The samples shifted so far; the best beta of the ratio before is a good guess.
         shifted_so_far = segment <= j
@@ -313,7 +319,7 @@ def _solve_ratios(
         for name, expected in (("afr_p", reference), ("afr_t", truth)):
             if expected is not None:
                 rate = float(np.mean(predicted == expected))
-                ends = binomial_interval(rate, pairs.n_samples, resampling.confidence_level)
+                ends = binomial_interval(rate, trials, resampling.confidence_level)
                 point |= {name: rate, f"{name}_low": ends[0], f"{name}_high": ends[1]}
         yield point
 

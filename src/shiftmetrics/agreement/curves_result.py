@@ -72,8 +72,8 @@ class AgreementCurvesResult(Drawn, Result):
     ratios : ndarray of shape (n_ratios,)
         Fractions of shifted samples, ascending.
     agreement : CurveEstimates
-        Posterior agreement in nats per sample, and its sampling interval: normal around the solution, through the
-        identity with a symmetric channel where no pair disagrees or no beta agrees.
+        Posterior agreement in nats per sample, and its sampling interval: that of `posterior_agreement`, but with
+        beta kept as it is where it is neither 0 nor infinite.
     ceiling : ndarray
         The most that predictions of the same class fractions can agree, in nats: log K where the prior is uniform.
     equivalent_error : ndarray

@@ -19,7 +19,7 @@ from shiftmetrics.agreement.contributions import split_agreement
 from shiftmetrics.agreement.predictions import label_columns
 from shiftmetrics.agreement.priors import named_prior
 from shiftmetrics.agreement.result import BetaSearch, PosteriorAgreementResult, PredictionChanges
-from shiftmetrics.agreement.sampling import sample_agreement
+from shiftmetrics.agreement.sampling import n_trials, sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
 from shiftmetrics.agreement.solver import given_units, pilot_betas, search_beta, status_of_maximum
 from shiftmetrics.agreement.statistic import (
@@ -342,6 +342,7 @@ def _warnings(pairs: ScorePairs, limits: AgreementLimits, *, predicted: bool) ->
     # The standard error of the kappa of independent predictions (Fleiss, Cohen, Everitt 1969): 1 / sqrt(n) for two
     # classes, less for more.
     fractions = limits.class_fractions
+    # Below 1 here: constant predictions have been dealt with above.
     chance = float(fractions @ fractions)
     spread = chance + chance**2 - 2.0 * float((fractions**3).sum())
     error = math.sqrt(max(spread, 0.0) / limits.n_rows) / (1.0 - chance)
@@ -356,12 +357,11 @@ def _warnings(pairs: ScorePairs, limits: AgreementLimits, *, predicted: bool) ->
 
 def _changes_interval(pairs: ScorePairs, disagreement: float, resampling: Resampling) -> Interval:
     """Return the exact binomial interval of the fraction of predictions that change."""
-    units = ResamplingUnits.of(resampling.groups, pairs.n_samples)
-    weights = units.sums(np.ones(pairs.n_samples) if pairs.weights is None else pairs.weights)
-    # Each pair, or group of pairs, counts as one trial; weights reduce their number to (sum w)^2 / sum w^2.
-    n_effective = float(weights.sum() ** 2 / (weights @ weights))
     low, high = binomial_interval(
-        disagreement, n_effective, resampling.confidence_level, one_sided=disagreement in (0.0, 1.0)
+        disagreement,
+        n_trials(pairs, resampling),
+        resampling.confidence_level,
+        one_sided=disagreement in (0.0, 1.0),
     )
     return Interval(
         low=low, high=high, confidence_level=resampling.confidence_level, method="Clopper-Pearson"

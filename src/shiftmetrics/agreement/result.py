@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from shiftmetrics._core.arrays import FloatArray, entropy
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.exceptions import Setting, Wording
@@ -254,7 +256,8 @@ class PosteriorAgreementResult(Drawn, Result):
                 "No change was seen, and so not what one would cost: the interval of the agreement allows for those "
                 "that are not seen in so few pairs, at 20 times the margin of the others."
             )
-        if self.contributions is not None:
+        # At another prior the maximum that the groups fall short of is not log K.
+        if self.contributions is not None and np.ptp(self.prior) < 1e-12:
             sentences.append(self.contributions.sentence())
         return [*sentences, *super().notes()]
 

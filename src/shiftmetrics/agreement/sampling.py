@@ -113,6 +113,14 @@ def sample_agreement(
     return SampledAgreement(interval(*ends), interval(*at_ceiling), values)
 
 
+def n_trials(pairs: ScorePairs, resampling: Resampling) -> float:
+    """Return how many independent trials the predictions of pairs count as, for a binomial interval."""
+    # Each pair, or group of pairs, counts as one trial; weights reduce their number to (sum w)^2 / sum w^2.
+    units = ResamplingUnits.of(resampling.groups, pairs.n_samples)
+    weights = units.sums(np.ones(pairs.n_samples) if pairs.weights is None else pairs.weights)
+    return float(weights.sum() ** 2 / (weights @ weights))
+
+
 class SampledAgreement(NamedTuple):
     """The sampling distribution of the agreement.
 
@@ -200,6 +208,8 @@ class _Resamples:
         self.refit = refit or not 0.0 < best.x < math.inf
         n = pairs.n_samples
         self.bootstrap = BootstrapWeights(units.n_units, resampling.n_resamples, resampling.rng)
+        # A weight of gamma distribution of shape 1 is a standard exponential one, that of a whole unit; shape 1/2 is
+        # half a unit. Its random stream is none of those of `BootstrapWeights`.
         shape = 1.0 if math.isinf(best.x) else HALF
         self.one_more = np.random.default_rng([resampling.rng, 2]).standard_gamma(
             shape, resampling.n_resamples
@@ -256,6 +266,7 @@ class _Resamples:
             values + fixed.prior_effect / fixed.weight - self.mean_prior_effect, 0.0
         )
         ceiling_change = fixed.ceiling / fixed.weight - self.mean_ceiling
+        # At beta = 0 both posteriors are the prior, and f is 0 whatever the prior is.
         return np.where(values > 0.0, corrected, values), ceiling_change
 
     def extremes(self, value: float) -> tuple[_Unit, _Unit]:
@@ -273,6 +284,7 @@ class _Resamples:
         if math.isinf(self.best.x):
             worst = self._unseen()
             own = np.where(np.isneginf(own), value, own)
+        # A unit counts by all that its rows add: a large group weighs more than an extreme row.
         of_unit = self.units.sums(self.weights * (own - value))
         if not math.isinf(self.best.x):
             worst = self._unit(int(of_unit.argmin()))
@@ -322,6 +334,8 @@ class _Resamples:
         row_weights = row_weights * weight / row_weights.sum()
 
         def sums(betas: FloatArray) -> FloatArray:
+            # Scores that lie 20 times as far apart have at beta the posteriors of the others at 20 beta; the factor
+            # of the slope is that of the chain rule.
             values, slopes = block_agreement(part, rows, list(UNSEEN_MARGIN * betas))
             return np.asarray(np.concatenate([values, UNSEEN_MARGIN * slopes]) @ row_weights)
 
