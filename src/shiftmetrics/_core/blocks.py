@@ -99,6 +99,7 @@ def map_reduce(
     """
     if not blocks:
         raise ArgumentValueError("blocks", "at least one slice", "none")
+    # A generator does nothing before its first item is asked for: where blocks are placed, it is dropped unused.
     parts: Iterator[A] = map_blocks(kernel, blocks, executor=executor)
     if isinstance(blocks, PlacedBlocks):
         parts = iter(blocks.run(kernel, True, executor))

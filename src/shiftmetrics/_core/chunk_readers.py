@@ -214,6 +214,7 @@ class _ChunkSource:
             first = -sum(self._sizes) % step
             kept = np.concatenate([kept, array[first::step]])
             # Too many rows are kept: drop every second one, and keep half as many of the rows to come.
+            # Two rows may stay whatever their size: halving one row leaves that row, and would never end.
             while len(kept) > KEPT_ROWS or kept.nbytes > max(KEPT_BYTES, 2 * kept[:1].nbytes):
                 kept = kept[::2].copy()
                 step = 2 * step

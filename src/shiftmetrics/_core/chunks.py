@@ -72,7 +72,10 @@ class Chunks:
         self.may_keep = delayed is not None
         self.held: list[Any] | None = None
         self.sequential = sequential
+        # A kernel that travels to a worker names its arrays by these keys, and finds the rows of its partition by
+        # them.
         self.key = os.urandom(16).hex()
+        # Each so-manyth row stands in `kept`, from row 0 on.
         self.kept_step = 1
         self.names = names
         self.finite = True
@@ -287,6 +290,7 @@ class Chunks:
         if end > start:
             pieces.append(held[start - first :])
         while end < stop:
+            # Empty chunks have equal edges: the last of these begins the chunk that holds the row.
             number = int(np.searchsorted(self.edges, end, side="right")) - 1
             pieces.append(self._chunk(number)[max(start - end, 0) :])
             end = int(self.edges[number + 1])

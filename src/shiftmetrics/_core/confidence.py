@@ -237,6 +237,8 @@ def student_quantile(probability: float, freedom: float) -> float:
         missing = probability - 0.5 * math.erfc(-z / math.sqrt(2.0))
         step = missing * math.sqrt(2.0 * math.pi) * math.exp(0.5 * z * z)
         z += step
+    # The first four terms of the expansion in 1 / freedom (Abramowitz and Stegun, Handbook of Mathematical
+    # Functions, 26.7.5), each over z.
     square = z * z
     first = (square + 1.0) / 4.0
     second = ((5.0 * square + 16.0) * square + 3.0) / 96.0

@@ -116,6 +116,7 @@ def maximize_difference(
             nodes = nodes.insert(wanted, evaluate(wanted))
             n_passes += 1
         bounds = upper_bounds(nodes, tail)
+        # Both parts may be far larger than their difference: their rounding is what its value errs by.
         error = rounding(nodes.x) + 4.0 * UNIT_ROUNDOFF * nodes.size
         noise = _noise(error)
         # Ties go to the ends: a rounding error above the value at 0 is no maximum.
@@ -193,6 +194,7 @@ def next_points(
         target += peak.gain
     excess = bounds.value - target - slack
     too_high = excess > 0.0
+    # A gain of less than a tenth of the tolerance hardly changes which intervals are too high.
     settled = peak is None or peak.gain <= 0.1 * float(slack.min())
     if not settled:
         # The best value is about to rise: split only what is far too high. (Heuristic: half of the worst.)

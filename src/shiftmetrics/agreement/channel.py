@@ -32,6 +32,7 @@ FIRST_BETAS = np.geomspace(0.1, 30.0, 16)
 def channel_of(prior: FloatArray, class_fractions: FloatArray) -> SymmetricChannel:
     """Return the channel of a checked prior and of the fractions of the predicted classes, each with sum 1."""
     used = prior[prior > 0.0]
+    # Uniform up to rounding: the agreement then has a closed form, and no beta is searched.
     if np.ptp(used) < 1e-12:
         return SymmetricChannel(len(used))
     return Channel(prior, class_fractions)
@@ -90,6 +91,8 @@ class Channel(SymmetricChannel):
     def __init__(self, prior: FloatArray, class_fractions: FloatArray) -> None:
         # Classes that are never predicted play no part; those of one prior are added up.
         used = class_fractions > 0.0
+        # The formula knows a class by its prior and its fraction alone, and takes of the latter the sum and the sum
+        # of squares.
         self.pi, place = np.unique(prior[used], return_inverse=True)
         self.fraction = np.bincount(place.ravel(), class_fractions[used])
         self.square = np.bincount(place.ravel(), class_fractions[used] ** 2)
@@ -141,6 +144,8 @@ class Channel(SymmetricChannel):
         # The agreement at a beta falls in eps where keeping a class is worth more than sampling it again.
         kept, resampled, single = (part[0] for part in self._parts(betas))
         falls = kept - resampled > 1e-14
+        # At one beta the agreement is kept - eps (kept - resampled) - single, solved for eps. It stays positive:
+        # without flips the agreement rises in beta without end, and no finite beta is best.
         eps = (kept - single - agreement)[falls] / (kept - resampled)[falls]
         return min(1.0, max(1e-15, float(eps.max(initial=0.0))))
 
@@ -153,6 +158,8 @@ class Channel(SymmetricChannel):
         fraction = self.fraction
         y = np.exp(-betas)[:, None]
 
+        # log sum_k pi_k exp(beta s_k) and its slope by beta, where classes of that prior mass have score 0 and all
+        # others -rate; y is exp(-rate beta).
         def logarithm(prior: FloatArray, y: FloatArray, rate: float) -> FloatArray:
             rest = (1.0 - prior) * y
             return np.stack([np.log(prior + rest), -rate * rest / (prior + rest)])
@@ -166,5 +173,6 @@ class Channel(SymmetricChannel):
         )
         # Other classes of the same prior.
         alike = logarithm(2.0 * pi, y, 1.0) @ (fraction**2 - self.square)
+        # Where the class changes, the largest a + b is -1, not 0: a factor exp(-beta) for each such pair.
         changed = apart + alike + self.most_flips * np.stack([-betas, -np.ones(len(betas))])
         return same @ fraction, changed + same @ self.square, 2.0 * logarithm(pi, y, 1.0) @ fraction

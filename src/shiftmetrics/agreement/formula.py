@@ -56,6 +56,7 @@ def log_partitions(
     limits = xp.finfo(block.dtype)
     least = _least_exponent(limits)
     # Above this exponent of a + b the terms of a row are far from vanishing, whatever their prior.
+    # Terms that were raised to exp(least) then add less than eps^1.5 of the sum of their row.
     deep = least - 1.5 * math.log(limits.eps) - math.log(float(xp.min(prior)))
     # What serves all betas: prior * scores, and how low the largest a + b of a row lies.
     factors = _factors(block, prior, derivatives, buffer)

@@ -111,6 +111,8 @@ def grid_betas(low: float, high: float) -> FloatArray:
     """Return betas from ``low`` to at least ``high``, each twice the one `CHAINS` places before."""
     n_betas = math.ceil(round(math.log2(high / low) * CHAINS, 9)) + 1
     octave, place = np.divmod(np.arange(n_betas), CHAINS)
+    # `ldexp` doubles without rounding: `log_partitions` squares exponentials only where a beta is exactly twice the
+    # last one.
     return np.ldexp(low * 2.0 ** (place / CHAINS), octave)
 
 
@@ -223,6 +225,7 @@ def _block_sums(pairs: ScorePairs, rows: slice, *, betas: FloatArray) -> FloatAr
     """Sum f, f' and f'' over a slice of pairs at beta = 0, then at each beta: shape (n_betas + 1, 3)."""
     block = pairs.block(rows)
     xp = namespace(block)
+    # The curvature takes squares of scores, and betas reach 1e100: within these limits neither overflows.
     if not float(xp.min(block)) > -1e100:
         raise ArgumentValueError(
             "scores", "within 1e100 of each other in a row", "more", "Rescale them."

@@ -179,6 +179,7 @@ def _column(array: Array) -> FloatArray:
 
 def _are_percentages(head: FloatArray) -> bool:
     """Return True if rows sum to 100, up to integers (rounded or cut off), and are not one-hot rows on that scale."""
+    # Rounding each of K entries to an integer moves their sum by up to K / 2, cutting their decimals off by up to K.
     slack = 1.0
     if (head == np.round(head)).all():
         slack = float(head.shape[1])
@@ -190,6 +191,8 @@ def _are_rounded(head: FloatArray) -> bool:
     """Return True if the values are probabilities that were rounded to 1, 2 or 3 decimals."""
     for decimals in (1, 2, 3):
         if (np.abs(head - np.round(head, decimals)) < 1e-6).all():
+            # Rounding moves each entry by half of the last decimal at most. Of many classes that would allow any
+            # sum: hence the limit.
             most = min(0.2, 0.5 * head.shape[1] * 10.0**-decimals)
             return bool((np.abs(head.sum(axis=1) - 1.0) <= most + 1e-6).all())
     return False

@@ -79,6 +79,7 @@ def _missing_betas(
             more.extend(low * 2.0 ** np.arange(1.0, 4.0))
         elif low == 0.0:
             more.extend(high * 2.0 ** -np.arange(1.0, 4.0))
+        # Pieces that were cut to this ratio may exceed it by rounding: the margin keeps them from being cut again.
         elif high > 1.01 * NEAR * low:
             pieces = math.ceil(math.log(high / low) / math.log(NEAR))
             more.extend(low * (high / low) ** (np.arange(1, pieces) / pieces))
@@ -105,6 +106,8 @@ def _piecewise_maximum(
     square = 3.0 * step - 2.0 * rise - fall
     cube = rise + fall - 2.0 * step
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        # Of both roots of the slope rise + 2 square t + 3 cube t^2 the one at which the cubic turns down, in the
+        # form that also holds where cube is 0. No root, or none inside, leaves the ends of the piece.
         t = rise / (np.sqrt(square**2 - 3.0 * cube * rise) - square)
         inside = np.where(
             (t > 0.0) & (t < 1.0), values[:, :-1] + t * (rise + t * (square + t * cube)), -math.inf

@@ -128,6 +128,7 @@ def search_beta(
     # A given beta is evaluated: no search, no certificate over the others.
     at = np.array([beta])
     value = limits.value if math.isinf(beta) else float(evaluate(at).value[0])
+    # The agreement is the difference of two means, each of which errs by so much.
     error = 2.0 * float(rounding_error(np.zeros(1) if math.isinf(beta) else at, limits, prior)[0])
     return Maximum(
         beta, value, 0.0, error, at, np.array([value]), np.array([value]), 1, 1, converged=True

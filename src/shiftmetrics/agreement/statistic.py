@@ -180,6 +180,7 @@ def survey(
     # Where scores are huge or tiny, once more in a scale of their size.
     spread = limits.spread
     if not (spread == 0.0 or 1e-150 < spread < 1e150):
+        # A power of two: multiplying by it rounds no score, so the agreement stays what it is.
         exponent = math.frexp(spread)[1] if math.isfinite(spread) else 1000
         pairs = pairs.replace(scale=2.0 ** -max(-1000, min(1000, exponent)))
         limits = limits_of(pairs, executor=executor)
@@ -285,6 +286,7 @@ def _block_limits(pairs: ScorePairs, rows: slice) -> AgreementLimits:
     # What each row adds; one product with the weights sums all of it.
     per_row = [
         one,
+        # At beta = 0 the posterior is the prior: the slope of L is the mean score under it.
         block[2, ...] @ prior,
         high[2, ...],
         xp.log(masses[0, ...]) + xp.log(masses[1, ...]),

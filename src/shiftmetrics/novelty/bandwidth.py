@@ -219,6 +219,8 @@ class _Study:
         squares, unit = squared_distances(rows)
         n_rows = len(rows)
         # A column for each half: 1 for the rows in it.
+        # Halves without replacement: a mean over one varies by 1 / (n / 2) - 1 / n = 1 / n, as that over all n rows
+        # does from sample to sample.
         places = np.argsort(rng.random((n_rows, n_resamples)), axis=0)
         halves = (places < n_rows // 2).astype(np.float64)
         # Every bandwidth gives the same where all rows are equal.

@@ -101,8 +101,7 @@ def order_warnings(scores: tuple[FloatArray, FloatArray]) -> tuple[str, ...]:
         if n_rows < _LEAST_ROWS:
             continue
         # Equal scores have equal ranks. In an order, rows next to each other differ less than rows a few places
-        # apart;
-        # rows that were sorted by their class do not, within a class.
+        # apart; rows that were sorted by their class do not, within a class.
         ranks = np.unique(values, return_inverse=True)[1].astype(np.float64)
         near = float(np.mean((ranks[1:] - ranks[:-1]) ** 2))
         apart = float(np.mean((ranks[_APART:] - ranks[:-_APART]) ** 2))

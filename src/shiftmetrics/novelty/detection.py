@@ -165,6 +165,7 @@ def detect(
     if gram.n_rows > most:
         searched = (search.space.gram.n_test, search.space.gram.n_reference)
     return Detection(
+        # Two counts of the same rows: the estimate never undercuts what the bound has shown.
         fraction=max(estimate.fraction, interval.low),
         fraction_interval=interval,
         missing_fraction=missing_fraction,

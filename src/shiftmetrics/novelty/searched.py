@@ -73,6 +73,7 @@ class SearchedSamples:
         tested = self._gate.statistics(self._labels)
         # Near the level a verdict would depend on the seed: more permutations settle it.
         if any(near_level(p, n_resamples, self._alpha) for p in side_p_values(tested)):
+            # With the true labels among them, 200 labellings become 1,000.
             more = self._permuted((MORE_RESAMPLES - 1) * (n_resamples + 1))
             self._labels = np.vstack([self._labels, more])
             tested = self._gate.statistics(self._labels)

@@ -214,6 +214,7 @@ def least_shift(
         solution,
         plan,
         reached=plan.cost - value + price * abs(plan.risk - threshold),
+        # No cost is negative, so the exact value lies below this one by no more than itself.
         certified=min(value - solution.bound, value),
         size=value + price * threshold,
     )
@@ -277,6 +278,7 @@ def worst_shift(problem: StabilityProblem, budget: float) -> StabilityResult:
         solution,
         plan,
         reached=price * plan.cost - spent,
+        # Two upper bounds of the risk: that of the dual, and the highest one that any plan reaches.
         certified=min(solution.bound, problem.dual.highest_risk) - value,
         size=value + spent,
     )

@@ -85,6 +85,7 @@ class ExponentialStatistic(Statistic):
         excess = 0.0
         if self.shift == 0.0:
             excess = self.excess
+            # Of a block that was shifted, the same difference is taken after its exponentials are added up.
             excess += other.excess if other.shift == 0.0 else fade * other.total - other.weight
         return type(self)(
             weight=self.weight + other.weight,
@@ -335,6 +336,8 @@ class ChiSquared(Divergence[MomentStatistic]):
         if active == 0.0:
             # The values are so large beside theta2 that no level is found.
             return Moment(dual=dual, conjugate=math.inf, risk=math.inf)
+        # What is left of the mean excess is corrected to first order: the level rises by 2 theta2 step, and with it
+        # every weight that is not zero falls by step.
         active_loss = total.active_loss / total.weight
         # max over W of mean(W v) - theta2 mean (W - 1)^2, an upper bound at any level and exact at the right one
         conjugate = level + self.theta2 * (2.0 * excess + total.squared_excess / total.weight)
@@ -343,6 +346,8 @@ class ChiSquared(Divergence[MomentStatistic]):
             conjugate=conjugate,
             risk=total.reweighted_loss / total.weight - step * active_loss,
             normaliser=level + 2.0 * self.theta2 * step,
+            # As h grows the level rises by the mean loss of the samples that keep a weight: the derivative of
+            # mean(u) = 0.
             drift=active_loss / active,
         )
 

@@ -162,6 +162,8 @@ class Dual:
             # What perturbation alone, and what weights alone, would take to first order.
             excess = threshold - self.baseline.risk
             slope = self.baseline.variance * self.divergence.variance_scale()
+            # Near h = 0 the risk rises by h / (2 theta1) where all losses have slope 1, and by h slope where weights
+            # change.
             of_weights = excess / slope if slope > 0.0 else math.inf
             first = _first_guess([2.0 * self.theta1 * excess, of_weights, 0.5 * self.upper])
         return monotone_root(
@@ -199,6 +201,7 @@ class Dual:
         def evaluate(price: float) -> Probe[Moment]:
             dual = 1.0 / price if price > 0.0 else _LARGEST
             moment = self.moment(min(dual, largest))
+            # The perspective of the convex conjugate, convex in 1 / h; its slope is budget + conjugate - h risk.
             return Probe(price, price * (budget + moment.conjugate), budget - moment.cost, moment)
 
         def accept(bracket: Bracket[Moment]) -> bool:
@@ -206,6 +209,8 @@ class Dual:
             return precise and _settled(bracket, budget)
 
         slope = self.baseline.variance * self.divergence.variance_scale()
+        # To first order, as in `price_of_risk`: the cost is h^2 / (4 theta1) where all losses have slope 1, and h^2
+        # slope / 2 where weights change.
         of_perturbation = math.sqrt(4.0 * self.theta1 * budget)
         of_weights = math.sqrt(2.0 * budget / slope) if slope > 0.0 else math.inf
         first = _first_guess([of_perturbation, of_weights, 0.5 * self.upper])

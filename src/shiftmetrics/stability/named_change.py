@@ -320,11 +320,14 @@ def _costs(
         inside = holds @ mass
         # Inside and outside, for each condition and each group.
         usable = (inside >= least) & (total - inside >= least)
+        # Conditions that hold for too few or too many get a harmless number, and no cost below.
         inside = np.where(usable, inside, 0.5 * total)
         sums = holds @ loss
         fraction = inside / total
         risk = sums / inside
         rest = (total_loss - sums) / (total - inside)
+        # The root of the variance between both sides, by which a regression tree chooses its cuts: it ranks single
+        # conditions even where none of them reaches the threshold alone.
         gain = np.where(usable, (risk - rest) * np.sqrt(fraction * (1.0 - fraction)), -np.inf)
         cost = np.where(usable, _cost(fraction, risk, rest, threshold), np.inf)
         for row, column in np.argwhere(usable & (gain > 0.0)):
@@ -339,6 +342,7 @@ def _cost(fraction: FloatArray, risk: FloatArray, rest: FloatArray, threshold: f
     """Return the relative entropy of growing groups until the risk is at the threshold; inf where it never is."""
     reaches = risk > np.maximum(rest, threshold)
     gap = np.where(reaches, risk - rest, 1.0)
+    # At the fraction f the risk is f risk + (1 - f) rest: solved for the threshold. A group never has to shrink.
     needed = np.where(reaches, (threshold - rest) / gap, 0.5)
     needed = np.clip(np.maximum(needed, fraction), 1e-12, 1.0 - 1e-12)
     grown = needed * np.log(needed / fraction)

@@ -113,6 +113,7 @@ class Mixture:
 
     def changed(self) -> FloatArray:
         """Return the part of each sample that changes; 0 for one without weight."""
+        # A sample that is split between its own place and another one changes in part.
         changed = [(place.squared_distance > 0.0).astype(np.float64) for place in self.places]
         return self.mean(changed) * (self.density > 0.0)
 

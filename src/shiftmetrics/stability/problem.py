@@ -226,6 +226,7 @@ class StabilityProblem:
     @property
     def n_units(self) -> float:
         """Effective number of samples, or of groups of samples, by their weights (Kish)."""
+        # The fraction of the whole weight that each unit has; of n equal ones, 1 / n.
         fractions = self.unit_sums(np.ones(self.loss.n_samples))
         return float(1.0 / (fractions @ fractions))
 

@@ -36,6 +36,7 @@ _IN_TAIL = 10
 # Effective samples of the shifted sample below which intervals cover too seldom: 53 % of 55 below 30, 92 % from there
 # to 45.
 LEAST_SAMPLES = 30.0
+# The price is multiplied or divided by 4 at a time, until the end is passed.
 _STEP = math.log(4.0)
 _MOST_STEPS = 60
 _PRECISION = 1e-3  # of the dual price; the cost there is stationary in it
@@ -190,6 +191,7 @@ def _end(problem: StabilityProblem, threshold: float, start: float, side: int) -
             return math.inf if step > 0.0 else 0.0
         place = _crossing(missing, place, place + step)
         price = price_at(place)
+        # g(h) = h r - conjugate(h) at the price whose risk is the target: the least cost of the target.
         return max(price * target(place) - dual.moment(price).conjugate, 0.0)
 
 
@@ -275,6 +277,7 @@ def effective_samples(problem: StabilityProblem) -> float:
         return baseline.effective_samples
     rate = baseline.risk
     errors = problem.loss.base(slice(0, problem.loss.n_samples))
+    # What each group adds to the error of the rate: the sum of squares is the variance of the rate.
     between = problem.unit_sums(errors - rate)
     variance = float(between @ between)
     if variance > 0.0:

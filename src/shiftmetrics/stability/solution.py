@@ -72,6 +72,8 @@ def least_cost(dual: Dual, threshold: float) -> DualSolution:
     if threshold < highest * (1.0 - _ROUNDING):
         bracket = dual.price_of_risk(threshold)
         if bracket.closed:
+            # Whatever the price, g is at most the least cost: the larger of both ends, less what rounding may have
+            # added, is what the dual certifies.
             precise = bracket.gap <= dual.tolerance(bracket, threshold)
             bounds = [
                 -end.value - dual.rounding(end.x, end.state) for end in (bracket.low, bracket.high)
@@ -100,11 +102,13 @@ def most_risk(dual: Dual, budget: float) -> DualSolution:
         return DualSolution(UNBOUNDED_LOSS, rest, 0.0, math.inf, value=math.inf)
     if math.isfinite(dual.highest_risk):
         moment = dual.moment_at_reach()
+        # The moment in the limit lacks h * risk: minus its conjugate is the cost of the highest risk.
         if budget >= -moment.conjugate * (1.0 - _ROUNDING):
             reach = (PlanPart(dual.reach, moment),)
             return DualSolution(HIGHEST_RISK, reach, math.inf, dual.highest_risk)
     bracket = dual.price_of_cost(budget)
     if bracket.closed:
+        # At either end (budget + conjugate) / h is at least the highest risk of the budget.
         precise = bracket.gap <= dual.rtol * abs(bracket.least)
         bounds = [
             end.value + end.x * dual.rounding(1.0 / end.x, end.state)
@@ -117,6 +121,7 @@ def most_risk(dual: Dual, budget: float) -> DualSolution:
         # Even the first unit of risk costs too much for floating-point numbers.
         return DualSolution(MAX_ITER, rest, price, bracket.least)
     if bracket.evaluations < dual.max_iter and not math.isinf(dual.upper):
+        # Every unit of risk costs the largest price, as in `least_cost`.
         lift = (PlanPart(AtRisk(budget / dual.upper), None),)
         return DualSolution(CONVERGED, lift, dual.upper, bracket.least)
     part = PlanPart(AtDual(price, dual.theta1), last.state)

@@ -74,6 +74,7 @@ def changes_of_columns(
         Level of all tests together.
     """
     changes = []
+    # Two tests of each column: of its median, and of its spread.
     level = alpha / (2 * len(names))
     for number, name in enumerate(names):
         if min(len(np.unique(part[:, number])) for part in (test, reference)) < _FEW_VALUES:

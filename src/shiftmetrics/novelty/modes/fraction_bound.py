@@ -79,6 +79,7 @@ def crossfitted(
         known = np.zeros(len(others))
         applied = np.zeros(int(inside.sum()))
         for values, ridge in fitted:
+            # A ridge is set for all rows; what it is added to grows with their number.
             part = ridge * len(others) / len(labels)
             classifier = RidgeClassifier(values[others], weights[others], part)
             scores = classifier.scores(labels[None, others])[0]

@@ -52,6 +52,7 @@ def side_p_values(values: FloatArray) -> tuple[float, float]:
     """Return the p-values of both sides, which hold together, from their statistics: (2, n_permutations)."""
     # The larger side of each permutation is what either side has to beat.
     largest = values.max(axis=0)
+    # The true labels stand first and reach themselves: no p-value is below 1 / (permutations + 1).
     reached = (largest >= values[:, :1] - 1e-9).mean(axis=1)
     return float(reached[0]), float(reached[1])
 
@@ -147,6 +148,7 @@ class _Ranking:
 
     def scanned(self, labels: BoolArray) -> FloatArray:
         """Return the largest ratios among the m highest, and the m lowest, for several m."""
+        # Half the digits are enough to rank, and leave room for the place of each sample in a key that is sorted.
         scores = self.classifier.scores(labels).astype(np.float32)
         order = descending(scores)
         labels = np.take_along_axis(labels, order, axis=1)
@@ -178,6 +180,7 @@ class _WardTree:
         order = leaves_list(links)
         place = np.empty(len(points), dtype=np.int64)
         place[order] = np.arange(len(points))
+        # Rows in the order of their leaves: those of leaf p lie from bounds[p] to bounds[p + 1].
         self._rows = np.argsort(place[leaves], kind="stable")
         placed = place[leaves][self._rows]
         bounds = np.searchsorted(placed, np.arange(len(points) + 1))

@@ -45,8 +45,7 @@ class Mode(Record):
     """A mode that the test sample has and the reference lacks, or has much less of; or the other way round.
 
     Membership is the fraction of such samples on the mode's side, were both sides equally large: members have at
-    least
-    2/3, so at most half of them would be there anyway.
+    least 2/3, so at most half of them would be there anyway.
 
     Attributes
     ----------

@@ -99,6 +99,7 @@ def permuted_labels(
     if pairs is None:
         return rng.permuted(np.tile(in_test, (n_resamples, 1)), axis=1)
     swapped = rng.random((n_resamples, int(pairs.max()) + 1)) < 0.5
+    # Where a pair is swapped, both of its labels are turned round.
     return swapped[:, pairs] ^ in_test
 
 
@@ -236,6 +237,7 @@ def whitening_of(sums: FloatArray, weight: float) -> FloatArray:
 
 def symmetric(triangles: FloatArray) -> FloatArray:
     """Return symmetric matrices from their lower triangles, rows one after the other along the last axis."""
+    # A triangle has r (r + 1) / 2 numbers: solved for r.
     rank = (math.isqrt(8 * triangles.shape[-1] + 1) - 1) // 2
     rows, columns = np.tril_indices(rank)
     matrices = np.empty((*triangles.shape[:-1], rank, rank))

@@ -100,6 +100,7 @@ class RowScorer:
     def _parts(self) -> list[FloatArray]:
         values = self._space.values_in(self._gram, self._functions)
         scored = self._scored(values)
+        # Rows that the classifier was fitted on get the scores that leave themselves out.
         scored[-1][self._part] = self._ridge[0]
         return [*scored, self._neighbour_fractions(None)]
 
@@ -139,6 +140,7 @@ class RowScorer:
         """Return the fraction of the nearest rows that are of the test sample, were both samples equally large."""
         gram = self._gram
         candidates = self._candidates
+        # One more for rows of the samples, each of which is its own nearest row.
         count = min(N_NEIGHBOURS, len(candidates) - 1) + (points is None)
         landmarks = gram.take(candidates)
         blocks = gram.blocks(1, block_bytes=_BLOCK_ROWS)

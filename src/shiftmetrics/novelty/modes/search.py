@@ -300,6 +300,7 @@ class _Look:
         # A lower bound: few members may be many times as frequent by chance.
         own = having[0] + 0.5
         other = having[1] + 0.5
+        # About the standard error of the logarithm of a ratio of two counts.
         error = np.sqrt(1.0 / own + 1.0 / other)
         ratio = own / other * size[1] / size[0]
         return float(ratio * np.exp(-_ERRORS * error))
@@ -330,10 +331,12 @@ def _modes_among(
     directions = whitening @ vectors
     # 2. How many times as frequent each is: those much less so than the first wait for a later round, since of
     # many rows the tails of one mode stand out too.
+    # A direction has the mean square s in the other sample, and s plus its eigenvalue in this one.
     others = sums[~labels].sum(axis=0) / size[~labels].sum()
     theirs = symmetric(others) @ directions
     squares = np.einsum("ij,ij->j", directions, theirs)
     times = np.minimum(1.0 + eigenvalues / np.maximum(squares, TINY), _PURE)
+    # Eigenvalues ascend: the last direction is that of the largest one.
     taken = (eigenvalues > cut) & (times >= _WAITS * times[-1])
     taken[-1] = True
     directions = directions[:, taken][:, ::-1][:, :most]
@@ -346,6 +349,7 @@ def _modes_among(
     few = weights[own][::step]
     rotation = varimax(values[own][::step], few / few.sum())
     values = values @ rotation
+    # A mode is a few samples of large values among many that are near 0: the sign in which these are positive.
     skewness = weights[own] @ values[own] ** 3
     signs = np.where(skewness < 0.0, -1.0, 1.0)
     directions = directions @ rotation * signs

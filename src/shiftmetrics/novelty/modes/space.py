@@ -125,6 +125,7 @@ class SearchSpace:
         # Rows of one unit side by side, so that each unit is one matrix product.
         counted = np.flatnonzero(units >= 0)
         counted = counted[np.argsort(units[counted], kind="stable")]
+        # Unit u has the counted rows from bounds[u] to bounds[u + 1].
         bounds = np.searchsorted(units[counted], np.arange(n_units + 1))
 
         def add(place: slice) -> FloatArray:

@@ -64,6 +64,8 @@ def varimax(values: FloatArray, weights: FloatArray) -> FloatArray:
             size = float(weights @ (real * real + imaginary * imaginary))
             if math.hypot(sine, cosine) <= _NOTHING * size:
                 continue  # every angle is as good
+            # That number turns by twice the angle of the columns, and the square of it, whose mean counts, by four
+            # times.
             angle = math.atan2(sine, cosine) / 4.0
             largest = max(largest, abs(angle))
             c, s = math.cos(angle), math.sin(angle)

@@ -172,6 +172,8 @@ class PivotBasis(ScoreBasis):
     def _nystrom(self) -> LandmarkBasis:
         from scipy.linalg import solve_triangular
 
+        # Rows of similarities stand where the equation has columns: they take the transposed inverse, from the
+        # right.
         inverse = self._triangle
         if self.size:
             inverse = solve_triangular(self._triangle, np.eye(self.size), lower=True)

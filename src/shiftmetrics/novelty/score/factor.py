@@ -97,6 +97,7 @@ def pivoted_factor(
     # Which rows are candidates decides speed, not the result, so the seed is fixed.
     rng = np.random.default_rng(0)
     noise = residual_noise(gram)
+    # No tolerance below the noise could be reached: what is left then is rounding.
     target = max(rtol, noise) * float(weights.sum())
     while True:
         rank = len(pivots)
@@ -162,6 +163,7 @@ def _choose(
     matrix = gram.among(candidates) - values @ values.T
     diagonal = np.diagonal(matrix).copy()
     scaled = weights[candidates] * diagonal
+    # If every row is below its part of the target, the whole residual is below it: no more pivots are needed.
     least = max(_KEEP * float(scaled.max()), negligible)
     columns = np.zeros((len(candidates), most))
     chosen: list[int] = []
@@ -201,6 +203,7 @@ def _update(
 
     def extend(rows: slice) -> None:
         block = gram.block(rows, landmarks)
+        # What the pivots before leave of the similarities to the new ones, in the basis that the new ones span.
         block -= values[rows, :rank] @ known
         block = block @ inverse
         values[rows, new] = block

@@ -213,6 +213,7 @@ class DirectionKernel(CosineKernel):
 
     def __call__(self, rows: Array, points: Array) -> FloatArray:
         """Return the similarities of ``rows`` (a, d) to ``points`` (b, d)."""
+        # Points of length 1 are at the squared distance 2 - 2 cos.
         cosines = super().__call__(rows, points)
         return np.exp((cosines - 1.0) / self.bandwidth**2)
 

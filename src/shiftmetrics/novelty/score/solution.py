@@ -246,6 +246,7 @@ def _mode_count(matrix: FloatArray, problem: NoveltyProblem, *, of_test: bool) -
     weights = problem.test_weights if of_test else problem.reference_weights
     rows = slice(0, n_test) if of_test else slice(n_test, None)
     among = matrix[rows, rows]
+    # The other triangle adds the same again, but for the diagonal, whose entries are 1.
     lower = float(np.einsum("i,ij,ij,j->", weights, among, among, weights))
     return 1.0 / (2.0 * lower - float(weights @ weights))
 

@@ -54,6 +54,7 @@ class ScorePath:
         bounded : bool array of shape (n_features,), optional
             Columns that get a segment, by default those whose limit is finite for some sample.
         """
+        # A feature that may not change in this direction is as one without a slope.
         slopes = np.where(limits > 0.0, slopes, 0.0)
         limited = np.isfinite(limits).any(axis=0) if bounded is None else np.asarray(bounded)
         power = slopes * slopes
@@ -208,6 +209,7 @@ class BoundedLoss(Loss):
         scores = self.scores[rows]
         if self.gentle:
             # No sample goes beyond the place where the last unit of score is worth its price.
+            # At s the gain costs 2 theta1 s a unit, and is worth at most the dual price.
             path = path.until(dual / (2.0 * theta1))
         # Segments that are never reached get harmless numbers and the value -inf.
         reached = np.isfinite(path.starts)

@@ -183,6 +183,7 @@ def _lower_root(margins: FloatArray, gain: float | FloatArray) -> FloatArray:
         # Two roots may meet, at margin = gain / 2 and gain = 4: there the slope is 0.
         slope = np.maximum(1.0 - gain * sigmoid * (1.0 - sigmoid), 1e-12)
         step = (gain * sigmoid - margins - point) / slope
+        # Never beyond 0, up to where the function is concave.
         step = np.minimum(step, -point)
         point = point + step
         if (step + _NEWTON_TOLERANCE * point).max() <= _NEWTON_TOLERANCE:
