@@ -142,6 +142,7 @@ class Chunks:
     def __getitem__(self, key: Any) -> npt.NDArray[Any]:
         """Return the rows of a slice, or at an array of positions."""
         if self._pairs is not None:
+            # Both sides ask the same array for rows, so that pairs are read once for the two of them.
             pairs, side = self._pairs
             return pairs[key][:, side]
         rows = key[0] if isinstance(key, tuple) else key
@@ -189,6 +190,7 @@ class Chunks:
         other.read = lambda number: convert(read(number))
         other.empty = convert(self.empty)
         other.names = None
+        # What a conversion makes, such as codes of words, need not be finite numbers.
         other.finite = False
         other.kept_step = 1
         other.may_keep = self.may_keep or self.held is not None

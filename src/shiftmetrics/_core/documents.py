@@ -153,6 +153,7 @@ def _in_words(place: str) -> Iterator[None]:
     except UnicodeDecodeError as error:
         expected = "the JSON of a result"
         raise ArgumentValueError("source", expected, f"{place}, not JSON (not a text)") from error
+    # It is a ValueError too, and names its place already.
     except NotJsonError:
         raise
     except ValueError as error:

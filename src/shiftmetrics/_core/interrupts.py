@@ -134,6 +134,7 @@ def temporary_folder() -> Iterator[Path]:
 @contextmanager
 def folder_for_results(folder: Path) -> Iterator[None]:
     """Make a folder with those above it; where the block raises or is interrupted, those that are empty go again."""
+    # The folder comes before those above it, so that each is empty when its turn comes to be removed.
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     UNFINISHED.update(missing)
     try:

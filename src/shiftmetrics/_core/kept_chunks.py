@@ -18,6 +18,7 @@ PART_KEPT = 0.4
 
 def keep_on_workers(arrays: Iterable[Chunks]) -> None:
     """Have the workers keep the partitions of arrays from the next pass on, where there is room for all of them."""
+    # Both sides of pairs are one array, which counts once.
     new = {id(array): array for array in map(_whole, arrays) if array.may_keep}
     if not new:
         return
@@ -27,6 +28,7 @@ def keep_on_workers(arrays: Iterable[Chunks]) -> None:
     needed = sum(array.n_bytes for array in new.values())
     fits = kept_bytes() + needed <= PART_KEPT * limit
     for array in new.values():
+        # Where there is no room now, later passes do not ask again.
         array.may_keep = False
         if fits:
             array.hold()

@@ -116,6 +116,7 @@ def _on_workers(
     from shiftmetrics._core.kept_chunks import keep_on_workers
 
     keep_on_workers(array for job in jobs for array in job.arrays)
+    # Packed once: all tasks take the same kernel, and each puts in the rows of its own partition.
     shipped = dask().delayed(_pack(kernel), pure=False)
     run = dask().delayed(_run, pure=False)
     tasks = []

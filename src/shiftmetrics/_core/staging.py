@@ -55,6 +55,7 @@ class Staging:
             undo: list[Callable[[], None]] = []
             try:
                 for do, undo_it in self._changes:
+                    # Before the step itself, so that one that fails halfway is undone too; the last one first.
                     undo.append(undo_it)
                     do()
                 steps = [*self._steps, *self._last]

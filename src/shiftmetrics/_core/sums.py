@@ -42,6 +42,7 @@ def exact_sum(values: FloatArray) -> float:
     # n - 1 additions are off by at most (n - 1) units of rounding of the sum of magnitudes; doubled to be safe.
     bound = 2.0 * n_rows * EPSILON * float(most_lost.sum())
     parts = [*totals.tolist(), *lost.tolist(), *values[n_rows * WIDTH :].tolist()]
+    # The exact sum lies between both, and rounding keeps the order: where they round to one float, so does the sum.
     low = math.fsum([*parts, -bound])
     high = math.fsum([*parts, bound])
     return low if low == high else math.fsum(values)

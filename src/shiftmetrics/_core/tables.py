@@ -151,6 +151,7 @@ def check_labels(value: Any, argument: str, *, length: int | None = None) -> npt
         if any(strings) and not all(strings):
             expected = "all numbers or all strings"
             raise ArgumentTypeError(argument, expected, "both", "Convert them to one type.")
+        # Strings alone, or none of them: of a list NumPy finds the type that all have in common.
         array = _plain_array(array.tolist(), argument)
     if array.dtype.kind not in "biufUS":
         raise ArgumentTypeError(

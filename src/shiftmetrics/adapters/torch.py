@@ -262,6 +262,7 @@ class _Pairs:
             for found in log_partitions(block, self.prior, betas, derivatives=derivatives):
                 parts += found
             total = total + torch.stack(parts).sum(dim=2)
+        # The columns are the planes a, b and a + b; the rows, for each beta, L and its derivatives.
         sums = (total[:, 2] - total[:, 0] - total[:, 1]).tolist()
         n_parts = 1 + derivatives
         return [sums[first : first + n_parts] for first in range(0, len(sums), n_parts)]
@@ -290,6 +291,7 @@ class _Pairs:
                 starts.append(betas[j] * 2.0 ** (rise / (rise + fall)))
         if sums[-1][1] > 0.0:
             starts.append(high)
+        # Where the agreement falls from the lower end on, that end may be the best.
         if sums[0][1] <= 0.0 or not starts:
             starts.append(low)
         if len(starts) == 1:

@@ -291,6 +291,7 @@ def _solve_ratios(
         beta = None if shifted_so_far.any() else math.inf
         evaluate = evaluator(some, executor=computing.executor)
         best = search_beta(evaluate, limits, pairs.prior, beta, computing, guesses=guesses)
+        # Only speed depends on guesses: the certificate covers all betas whatever is tried first.
         guesses = [best.x] if 0.0 < best.x < math.inf else []
         low = high = best.value
         if beta is None:  # to first order, beta may stay fixed

@@ -206,6 +206,7 @@ def grid_statistic(
     limits = limits_of(pairs, executor=executor)
     kernel = functools.partial(_block_sums, pairs, betas=betas)
     sums: FloatArray = map_reduce(kernel, pairs.slices(), executor=executor)
+    # Row 0 of the sums is beta = 0, of which the curvature alone says anything: f and f' are 0 there.
     return AgreementGridStatistic(
         weight=limits.weight,
         value=sums[1:, 0],

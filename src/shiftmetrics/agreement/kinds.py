@@ -64,6 +64,7 @@ def check_scores(value: Any, argument: str, used: FloatArray | None = None) -> A
         got = f"one column (shape {tuple(array.shape)})"
         remedy = f"Give one column for each class, or a binary margin as a one-dimensional array. {REGRESSION}"
         raise ArgumentValueError(argument, "an array of at least two classes", got, remedy)
+    # Columns of classes that drop out are left unchecked.
     in_use = array
     if array.ndim == 2 and used is not None and not is_in_chunks(array) and not (used > 0.0).all():
         xp = namespace(array)
@@ -75,6 +76,7 @@ def check_scores(value: Any, argument: str, used: FloatArray | None = None) -> A
             _refuse_logarithms_of_zero(in_use, argument)
         raise
     if isinstance(in_use, np.ndarray) and in_use.dtype.kind in "iu":
+        # From 2^53 on neighbouring integers become one float, and classes that differ would be tied.
         largest = max(abs(int(in_use.min())), abs(int(in_use.max())))
         if largest >= LARGEST_EXACT:
             expected = "numbers that floats tell apart"

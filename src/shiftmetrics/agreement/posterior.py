@@ -309,6 +309,7 @@ def _solved(
         # Flips fall as agreement rises: the upper end of one is the lower end of the other.
         flips = sampled.at_ceiling
         if flips is not None:
+            # Both ends are agreements under the ceiling of the sample, which is the one that `channel` has.
             ends = channel.error(flips.high), channel.error(flips.low)
             flips = dataclasses.replace(flips, low=ends[0], high=ends[1])
         changes = dataclasses.replace(

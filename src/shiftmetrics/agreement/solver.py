@@ -79,6 +79,8 @@ def solve_agreement(
     # Per unit of weight: values and slopes at beta = 0, where f = f' = 0, and the fall towards infinity.
     weight = limits.weight
     start = np.asarray([limits.start_slope / weight])
+    # F = plus - minus with plus = L(a + b) and minus = L(a) + L(b). At beta = 0 both have the same slope, since f' =
+    # 0 there; towards infinity plus falls like beta max(a + b), and minus goes to log pi(A) pi(B) from above.
     return maximize_difference(
         lambda betas: _samples(evaluate(betas)),
         Samples(np.zeros(1), start, np.zeros(1), start),

@@ -218,6 +218,8 @@ def fmn(
         gradient = problem.within(gradient, perturbation)
         wrong = value > 0
         nearest.update(perturbation, wrong)
+        # The paper's gamma and alpha: by how much the radius changes, and how long a step is, as fractions of the
+        # radius.
         shrink = _cosine(step, n_steps, 0.05, 0.001)
         length = _cosine(step, n_steps, 1.0, 0.01)
         # lines 5 to 11: the radius

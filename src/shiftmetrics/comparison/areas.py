@@ -87,6 +87,7 @@ class ScoreLevels:
 
     def _sums_before(self, of_levels: FloatArray) -> FloatArray:
         """Return the sum over lower levels of the same column."""
+        # One running sum over all columns: what it is at the first level of a column is of the columns before.
         before = np.cumsum(of_levels) - of_levels
         return np.asarray(before - self._of_column(before[self._starts]))
 

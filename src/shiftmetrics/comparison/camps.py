@@ -80,6 +80,7 @@ def name_camps(
     other = selection_criterion(VOTE, classes, pairs, from_kappas=True)(ones, np.ones(0))
     rival = names[int(other.argmax())]
     best = ranked.best.name
+    # A rival that is better by rounding alone is none.
     if rival == best or other.max() - other[names.index(best)] <= 1e-12:
         return ranked
     # A model belongs to the camp whose vote it matches more often.

@@ -91,6 +91,7 @@ def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
 def _matthews_corrcoef(hits: FloatArray, labels: FloatArray, predictions: FloatArray) -> FloatArray:
     """Return the correlation of labels and predictions as indicators of all classes; 0 where one side is constant."""
     total = labels.sum(axis=1)
+    # Covariance and variances of the indicators, summed over classes, each times the squared total.
     both = hits.sum(axis=1) * total - (labels * predictions).sum(axis=1)
     of_labels = total**2 - (labels**2).sum(axis=1)
     of_predictions = total**2 - (predictions**2).sum(axis=1)

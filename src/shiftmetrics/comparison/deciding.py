@@ -107,6 +107,7 @@ def _broken(classes: Classes, take_last: BoolArray) -> Classes:
     before = np.where(take_last, ties[1], classes.before)
     labelled = classes.labelled
     if labelled is not None:
+        # A state is THIRDS * class + third: the class changes, and the third of confidence stays.
         states = labelled.pair_states + THIRDS * (before - classes.before)
         labelled = replace(labelled, pair_states=states)
     return replace(classes, shifted=shifted, before=before, labelled=labelled)

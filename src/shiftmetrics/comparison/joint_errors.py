@@ -59,6 +59,7 @@ def normal_errors(
     high = np.array([interval.high for interval in intervals])
     confidence_level = np.array([interval.confidence_level for interval in intervals])
     reach = np.where(normal < 0.0, values - low, high - values)
+    # At the confidence level a normal error reaches as far as the interval does.
     sides = reach / ndtri(0.5 + 0.5 * confidence_level)
     with np.errstate(invalid="ignore"):
         return np.where(normal == 0.0, 0.0, normal * sides)

@@ -94,6 +94,7 @@ def rank_models(
     # Collapsed models come last; all others by their values.
     sign = 1.0 if higher_is_better else -1.0
     behind = [has and collapsed_last for has in collapsed]
+    # Pairs are taken in this order, so that the first of each is the one that ranks before the other.
     order = sorted(range(len(names)), key=lambda m: (behind[m], -sign * paired.values[m]))
     n_fit = len(names) - sum(behind)
     differences = paired_differences(

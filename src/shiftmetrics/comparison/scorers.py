@@ -201,6 +201,7 @@ def _areas(name: str, models: Sequence[KnownScores], labels: IntArray) -> Weight
     rows = np.arange(len(labels))
     columns = []
     for model in models:
+        # Names with an average, such as roc_auc_ovr, are scorers of probabilities in scikit-learn.
         of_rows = model.predict_proba(rows) if average else model.scores
         if len(model.classes_) == 2:
             # Margins order rows like probabilities, but some of these are equal where margins are not.

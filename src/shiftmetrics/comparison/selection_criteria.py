@@ -76,6 +76,7 @@ def choose_criterion(
     if other_rows:
         known = (*LABEL_FREE, SOURCE_ACCURACY, VOTE_AND_SOURCE, *SCORES)
         check_choice(criterion, "criterion", known)
+    # Agreement, and estimates from labelled rows, rest on what the shift changes in the same rows.
     needs_pairs = criterion in (OVER_CEILING, AGREEMENT) or (other_rows and criterion in SCORES)
     if needs_pairs and not paired:
         remedy = (
@@ -283,6 +284,7 @@ def _paired(
     """Return the values with their intervals; ``one_more`` is what one more row may add to a fraction."""
     if not (np.isfinite(resamples).all() and np.isfinite(values).all()):
         raise ArgumentValueError("criterion", "defined by the rows and their labels", "no number")
+    # A stream that no resample has: these are numbered from 0 to n_resamples - 1.
     more = one_more * np.random.default_rng(
         [resampling.rng, resampling.n_resamples]
     ).standard_exponential(len(resamples))

@@ -76,6 +76,7 @@ def distances_to_error(model: Any, images: FloatArray, labels: IntArray) -> Floa
     gaps = np.take_along_axis(scores, true[:, None], axis=1) - scores
     weights = model.coef_
     norms = np.linalg.norm(weights[true][:, None, :] - weights[None, :, :], axis=2)
+    # The true class itself is no error: it is infinitely far away.
     gaps[np.arange(len(true)), true] = np.inf
     norms[np.arange(len(true)), true] = 1.0
     return np.asarray((np.maximum(gaps, 0.0) / norms).min(axis=1))

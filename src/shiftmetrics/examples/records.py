@@ -33,6 +33,7 @@ def write_records(folder: Path, *, n: int = 1500, seed: int = 0) -> list[Path]:
     current = records(rng, n, "2024-10-01")
     current["person_id"] += n
     late = rng.permutation(np.flatnonzero(current["day"] >= "2024-10-16"))
+    # Of all records of the month 8 % become riders, and 6 % lose their income.
     riders, gaps = np.split(late[: n * 14 // 100], [n * 8 // 100])
     current.loc[riders, "job"] = "delivery rider"
     current.loc[riders, "hours"] = rng.normal(60, 3, len(riders)).round()

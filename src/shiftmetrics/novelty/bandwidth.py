@@ -194,6 +194,7 @@ def bandwidth_by_rule(
     count, variance = study.counts(width)
     limits = np.finfo(np.float64)
     return Bandwidth(
+        # Positive and finite also where the unit of the data is at the end of what floats hold.
         value=float(np.clip(width * study.unit, limits.smallest_subnormal, limits.max)),
         mode_count=count,
         variance=variance,

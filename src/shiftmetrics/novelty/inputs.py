@@ -208,6 +208,7 @@ def check_groups(groups: Any, sizes: tuple[int, int], *, paired: bool) -> IntArr
         If there is not one label for each row, or samples that are not paired have a group in common.
     """
     if groups is None:
+        # Row i of both samples is pair i.
         return np.tile(np.arange(sizes[0]), 2) if paired else None
     if not isinstance(groups, tuple | list) or len(groups) != 2:
         expected = "a tuple of two arrays, the groups of the rows of features and of reference"
@@ -226,4 +227,5 @@ def check_groups(groups: Any, sizes: tuple[int, int], *, paired: bool) -> IntArr
             "Rows that belong together in pairs are swapped with ", Setting("paired", True), "."
         )
         raise ArgumentValueError("groups", "of one sample each", f"{common[0]} in both", remedy)
+    # One numbering for both samples: rows of one pair, or of one group, have one number.
     return np.unique(np.concatenate(labels), return_inverse=True)[1]

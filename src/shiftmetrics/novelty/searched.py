@@ -101,6 +101,7 @@ class SearchedSamples:
         together = np.unique(self._together[rows], return_inverse=True)[1]
         if self._options.paired:
             return permuted_labels(in_test, together, n_resamples, self._rng)
+        # Groups lie within one sample: their labels are permuted, and each row takes that of its group.
         of_group = np.zeros(int(together.max()) + 1, bool)
         of_group[together] = in_test
         return permuted_labels(of_group, None, n_resamples, self._rng)[:, together]
@@ -152,6 +153,7 @@ class SearchedSamples:
 
     def crossfitted(self, *, missing: bool) -> CrossFitted:
         """Return which samples are new, or missing, and their scores, which they had no part in."""
+        # For what is missing the reference plays the part of the sample.
         own = self.space.gram.in_test != missing
         # Whole groups go to one fold, so that no sample has a copy in the fold whose classifier scores it.
         folds = np.empty(len(own), dtype=np.int64)

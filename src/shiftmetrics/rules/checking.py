@@ -110,6 +110,7 @@ def _outcome(rule: Rule, name: str, result: Result) -> Outcome:
             raise ValueError(
                 f"A rule on results of {result.measure!r} must name a field, such as models.NAME.rank_low."
             )
+        # A status that is no answer fails the rule, before the number is read at all.
         place = find(result, field)
         text = _unmet_status(field, result, place)
         holds = not text

@@ -194,6 +194,7 @@ def _with_uncertainty(place: Place, path: str, value: float, using: Using | None
         return Reading(
             value=value, low=min([value, *lows]), high=max([value, *highs]), because=because
         )
+    # What is uncertain for different reasons is added up, the cautious way.
     low = value - math.fsum(max(0.0, value - end) for end in lows)
     high = value + math.fsum(max(0.0, end - value) for end in highs)
     return Reading(value=value, low=low, high=high, because=because)

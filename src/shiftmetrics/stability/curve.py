@@ -177,6 +177,7 @@ def trade_off(
         raise ArgumentValueError("theta1", "finite, or theta2", "inf for both")
     # At either end one of the prices is infinite.
     with np.errstate(divide="ignore"):
+        # 1 / theta1 = cheapness (1 / theta1 + 1 / theta2), and 1 / theta2 has the rest of the sum.
         of_perturbation = 1.0 / (total * grid)
         of_weights = 1.0 / (total * (1.0 - grid))
     points = []

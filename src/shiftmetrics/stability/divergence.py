@@ -295,6 +295,8 @@ class ChiSquared(Divergence[MomentStatistic]):
         excess /= 2.0 * self.theta2
         np.maximum(excess, -1.0, out=excess)
         active: FloatArray = (excess > -1.0).astype(np.float64)
+        # Weighted by the sample weights w: w u, and w W for the weights W = 1 + u. A sample whose u is cut off at -1
+        # keeps no weight, and does not change with the level.
         linear = excess
         density = excess + 1.0
         if weights is not None:

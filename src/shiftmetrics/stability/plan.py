@@ -161,6 +161,8 @@ class PlanRows:
         if len(mixture.places) > 1:
             # Samples whose two places differ stand in the near one, in the far one, or in both.
             near, far = mixture.places
+            # A sample stands in the far place if next to nothing is left in the near one, and is split if both have
+            # some.
             apart = mixture.apart()
             in_far = apart & (mixture.rest <= least)
             in_near = apart & ~in_far

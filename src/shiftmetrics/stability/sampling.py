@@ -248,6 +248,8 @@ def interval_of_error_rate(
             problem.prices,
             computing=problem.computing,
         )
+        # The value is monotone in the rate, so the ends of its interval are the values at the ends of that of the
+        # rate.
         edges.append(value_of(sample))
     method = "exact binomial"
     if problem.weights is not None or problem.units is not None:

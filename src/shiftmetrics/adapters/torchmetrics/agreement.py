@@ -58,7 +58,7 @@ class PosteriorAgreement(LabelFreeMetric):
         Smaller probabilities are raised to it.
     beta_range : (float, float), optional
         Ends of the grid of betas of the sums, the same for all that is to be merged; two points for each factor of 2.
-        Default: 2**-17 and 2**17.
+        Default: 2**-10 and 2**9.
     exact : bool, default True
         Keep all scores and solve as `shiftmetrics.posterior_agreement` does: about two thirds of the processor's time
         of sums at 1000 classes, and certified.

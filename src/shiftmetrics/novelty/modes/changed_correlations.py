@@ -70,6 +70,7 @@ def correlation_changes(
     from scipy.special import ndtri
 
     sides = (test, reference)
+    # Columns of few values may hold categories, whose order means nothing.
     columns = [
         number
         for number in range(len(names))

@@ -213,6 +213,7 @@ def _largest_ratios(
     for side, (start, stop) in enumerate((new, missing)):
         of_side = ~labels if side else labels
         labelled = _cumulated(of_side * weights)
+        # What lies between two places is a difference of cumulated sums, whatever the number of places.
         inside = labelled[:, stop] - labelled[:, start]
         size = everything[:, stop] - everything[:, start]
         ratios = likelihood_ratio(inside, size, labelled[:, -1:], everything[:, -1:])

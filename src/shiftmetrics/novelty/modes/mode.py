@@ -116,6 +116,7 @@ class Mode(Record):
         if self.order is not None:
             return self.order[side][:k]
         exemplars = (self.exemplars, self.reference_exemplars)[side]
+        # A mode of a file that has fewer exemplars than it may keep has all rows of the sample among them.
         if k > len(exemplars) == N_EXEMPLARS:
             expected = f"at most {N_EXEMPLARS} for a mode that was read from a file"
             raise ArgumentValueError(

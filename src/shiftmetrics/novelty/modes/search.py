@@ -179,6 +179,7 @@ class _SearchRows:
         self.sums = space.sums(units.of_row, weights, n_units)
         size = np.bincount(units.of_row[kept], weights[kept], n_units)
         self.size = size.astype(np.float64)
+        # Whole units go to either half: rows that belong together do not test each other.
         self.half = units.half(rng)
 
     @cached_property

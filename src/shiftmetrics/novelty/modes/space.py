@@ -134,6 +134,7 @@ class SearchSpace:
             sums = np.zeros((n_units, len(triangle[0])))
             for number, (start, stop) in enumerate(itertools.pairwise(bounds)):
                 here = counted[start:stop]
+                # The root of the weight on either side of the product makes the sum of w f f'.
                 roots = np.sqrt(weights[here])
                 part = coordinates[here] * roots[:, None]
                 sums[number] = (part.T @ part)[triangle]

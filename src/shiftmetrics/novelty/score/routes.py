@@ -106,6 +106,7 @@ def solve(problem: NoveltyProblem, method: Method, *, vectors: bool = False) -> 
             basis = _landmarks(problem, _landmark_rank(problem))[0]
     if basis is not None:
         return solve_in(basis, problem, reason, vectors=vectors)
+    # None where the kernel matrix is singular, as by rows that are copies of each other.
     solution = solve_dense(problem, reason, vectors=vectors)
     if solution is not None:
         return solution

@@ -135,6 +135,7 @@ class NoveltySolution:
         positive = eigenvalues[eigenvalues > self.cutoff]
         # The sum never exceeds the trace of the sample's own covariance, 1.
         left = max(0.0, 1.0 - float(positive.sum()))
+        # Of the two bounds that of the sign that is asked for: of the positive eigenvalues, or of the negative ones.
         truncated = min(self.truncated[reverse], left)
         dropped = float(eigenvalues[(eigenvalues > 0.0) & (eigenvalues <= self.cutoff)].sum())
         # No more eigenvalues are positive than rows of the sample have weight.

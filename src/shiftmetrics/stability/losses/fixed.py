@@ -143,6 +143,7 @@ def _checked(value: Any, argument: str, *, most: float, allow_inf: bool = False)
         return check(rows)
     if rows.ndim != 1:
         raise ArgumentValueError(argument, "a one-dimensional array", f"shape {rows.shape}")
+    # Readers refuse what is not finite, unless distances may be infinite.
     rows.finite = not allow_inf
     map_reduce(lambda block: len(check(rows[block])), placed(row_blocks(len(rows), 8), [rows]))
     return rows
