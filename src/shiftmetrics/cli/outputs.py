@@ -251,6 +251,7 @@ def check_outputs(
     ValueError
         The first path that is refused.
     """
+    # Reversed, so that of two inputs that are one file the first is named.
     taken = {source.path.resolve(): source.argument for source in reversed(list(inputs))}
     options: dict[Path, str] = {}
     printed = ""

@@ -137,6 +137,7 @@ def _identity(path: Path) -> object:
         found = path.stat()
     except OSError:
         return os.path.normcase(os.path.realpath(path))
+    # Hard links, and other spellings of a path, are one file.
     return found.st_dev, found.st_ino
 
 

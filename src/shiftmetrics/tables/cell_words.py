@@ -190,6 +190,7 @@ def _type_of(values: pd.Series, is_written: bool, has_levels: bool) -> CellType:
     import pandas as pd
 
     kind = values.dtype
+    # The schema comes before the dtype: levels may be stored as anything.
     if isinstance(kind, pd.CategoricalDtype) or has_levels:
         return "level"
     if len(values) == 0 or values.isna().all():

@@ -298,6 +298,7 @@ def _single(
             f"{table.label} must have a finite number in each row, got {numbers[row]:g} in the column {name!r}, row "
             f"{row}. Drop these rows, or predict them again."
         )
+    # The form is told by the numbers of all files together: 0 to 1 in one of them may be chance.
     others = [
         other.columns[name].numbers
         for other in roles.tables

@@ -75,6 +75,7 @@ def find_truth(roles: FoundRoles, complaints: Complaints) -> None:
         )
         return
     assert roles.labels is not None
+    # What the models may answer, and the names of their columns, tell the labels among several columns.
     answers: set[str] = set()
     for place, table in enumerate(roles.tables):
         for name in free_columns(roles, place):

@@ -74,6 +74,7 @@ def _found_columns(frame: pd.DataFrame) -> tuple[str, str, str] | None:
         if n_distinct < 2 or codes.min(initial=0) < 0:
             # one value, or gaps: neither samples nor classes
             continue
+        # Where samples and classes are crossed, each value of either stands equally often.
         if len(frame) == n_distinct * int(np.bincount(codes).max()):
             counted[name] = (codes, n_distinct)
     found = []
@@ -85,6 +86,7 @@ def _found_columns(frame: pd.DataFrame) -> tuple[str, str, str] | None:
                 continue
             if len(np.unique(codes * n_classes + classes)) != len(frame):
                 continue
+            # Every pair of a sample and a class stands once; what is left has to be one score.
             scores = _scores(frame, codes, n_samples, {sample, label})
             if scores is not None:
                 found.append((sample, label, scores))

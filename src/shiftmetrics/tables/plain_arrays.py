@@ -49,6 +49,8 @@ def array_predictions(
     plain = RoleOptions(style=options.style, threshold=options.threshold, id=options.id)
     if options != plain or options.id not in (None, "none") or len(files) != 2:
         return None
+    # A short cut for two arrays of scores. Whatever the general reading might ask about, such as
+    # ids among the columns, gaps, or lists of the best scores, is left to it.
     arrays = [cells.values for cells in files]
     if any(cells.notes or cells.levels or cells.index for cells in files):
         return None

@@ -281,6 +281,8 @@ def named_tables(
     if any(outputs):
         listed = " and ".join(f"{file.name or file.argument} {file.form}" for file in files)
         raise UnreadableTableError(f"All files must hold predictions of one kind, got {listed}.")
+    # The columns of all files, the answers and the labels have to agree. Columns name all classes;
+    # answers and labels name those that occur.
     columns = [file.classes for file in files if file.classes]
     answered = [
         tuple(sorted(distinct_words(file.served))) for file in files if file.served is not None

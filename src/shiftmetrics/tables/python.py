@@ -28,7 +28,9 @@ def cells_of(value: Any, argument: str) -> Cells:
     """
     if isinstance(value, Cells):
         return value
+    # What is in memory already is not refused for its size.
     content = Content(argument, "", ReadOptions(max_gib=float("inf")), data=b"")
+    # Tables of pyarrow and polars keep their schema this way: names of classes, dictionaries and lists.
     if type(value).__module__.partition(".")[0] == "pyarrow" and hasattr(value, "schema"):
         from shiftmetrics.tables.readers.arrow import cells_of_arrow
 

@@ -43,6 +43,7 @@ def apply_reading(roles: FoundRoles, reading: TableReading, complaints: Complain
         weight=first.weight,
     )
     for file in predictions:
+        # One column of numbers speaks for two classes, or is an output: it holds scores and no answers.
         is_single = bool(file.between) or file.form == "outputs"
         columns = tuple(file.classes)
         names = tuple(file.classes.values())

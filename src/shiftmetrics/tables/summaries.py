@@ -99,6 +99,7 @@ def _sums_up(table: TableEvidence, *, is_named: bool) -> bool:
     A row without a name holds means only if they have more digits than a mean of few rounded numbers has by chance.
     """
     rounding = SUMMARY_ROUNDING if is_named else 0.0
+    # All columns have to hold sums, or all of them means: each column may refute either.
     are_sums = True
     are_means = True
     columns = [column for column in table.columns.values() if column.is_fractional]

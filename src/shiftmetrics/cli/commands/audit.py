@@ -86,6 +86,7 @@ def audit(
     typed = [("REFERENCE", reference), ("CURRENT", current)]
     typed += [("--labels", text) for text in labels or []]
     sources = [typed_source(text, argument) for argument, text in typed]
+    # What cannot be written is refused before anything is read.
     for option, place in places.items():
         if place is not None:
             check_table_path(place, option)

@@ -163,6 +163,8 @@ def diff(
         check_alone(others)
         if are_scores(contents, scores) or are_tokens(contents):
             raise ValueError("--metric is for predictions; logs hold scores, which --scores names.")
+    # Logs say themselves what they hold: log-probabilities of tokens, or scores of questions. All
+    # else is read as predictions.
     if data is None and are_tokens(contents):
         names = [Path(text).name for text in (old, new or old)]
         return Job(

@@ -83,6 +83,7 @@ def read(
     except AmbiguousReadingError:
         raise
     except UnreadableTableError as error:
+        # Whoever names no roles asks what a file is: that it holds no predictions is an answer then.
         if asks_for_roles or label_cells is not None:
             raise
         say(f"Not read as predictions: {error}")

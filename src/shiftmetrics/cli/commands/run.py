@@ -63,6 +63,7 @@ def run(
     plan = read_config(config)
     place = output or config.parent / plan.output
     trusted = True if trust or plan.trust else None
+    # The folder is resolved here: the working folder is another one below.
     session = Session(plan=plan, place=place, folder=place.resolve(), quiet=quiet, trust=trusted)
     # paths start at the folder of the file
     with contextlib.chdir(config.parent):
@@ -128,6 +129,7 @@ class Session:
         for number, part in enumerate(self.plan.measurements):
             try:
                 job = prepare(part, quiet=self.quiet, trust=self.trust)
+                # A result that was written before may be an input, one that is still to be written may not.
                 self.check_outputs(self.plan.measurements[number:], job.inputs)
                 for source in job.inputs:
                     path = source.path.resolve()

@@ -207,6 +207,8 @@ def _of_tables(
     if options.align == "labels":
         _refuse_other_columns(shown, sources, id_column)
     without_id = [frame.drop(columns=id_column or [], errors="ignore") for frame in shown]
+    # Words, dates and gaps are encoded by the measure, from both tables as they are. Numbers alone
+    # are aligned here, by their names and ids.
     is_encoded = options.align == "labels" and any(is_mixed(frame) for frame in without_id)
     if is_encoded:
         typed.check(shown[0].columns)

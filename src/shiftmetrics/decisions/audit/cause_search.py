@@ -95,6 +95,7 @@ class SplitCounts:
 
 def likelihood_gain(sides: Sequence[FloatArray]) -> FloatArray:
     """Return by how much two distributions are likelier than one, for each row of counts of both sides."""
+    # Half of the G statistic of the table of two sides by bins.
     pooled = sides[0] + sides[1]
     gain = xlogy(pooled.sum(axis=1), pooled.sum(axis=1)) - xlogy(pooled, pooled).sum(axis=1)
     for side in sides:
@@ -158,6 +159,7 @@ class CauseSearch:
         # What changed everywhere needs no rule: almost all samples are hardly less than all of them.
         enough = (1.0 + _LEAST_RISE) * self.question.without_rule + by_choice
         most = worth + max(_LEAST_RISE * worth, by_choice)
+        # No single condition is enough. A pair may still be, but its second condition has been chosen as well.
         if worth < enough:
             most = enough + by_choice
             best = None

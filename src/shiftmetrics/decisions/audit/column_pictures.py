@@ -159,6 +159,7 @@ def _of_levels(sides: Sequence[pd.Series]) -> tuple[tuple[str, ...], IntArray]:
         for name, count in counts_of.items():
             highest[name] = max(highest.get(name, 0.0), count / len(side))
     order = sorted(highest, key=lambda name: (-highest[name], name))
+    # A single level beyond the limit takes no more room than "1 others" would.
     most = MOST_LEVELS + 1 if len(order) == MOST_LEVELS + 1 else MOST_LEVELS
     shown = order[:most]
     rows = [[counts_of.get(name, 0) for name in shown] for counts_of in counted]

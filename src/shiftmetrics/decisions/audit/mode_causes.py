@@ -70,6 +70,8 @@ def with_cause(
     met = rule.is_met_by(frame)
     table = _table(met, is_member)
     held_out = _table(met[~is_choosing], is_member[~is_choosing])
+    # The rule was chosen by half of the samples: it has to hold in all of them, and in the other
+    # half by itself, where it must show at the level as well.
     if not (_holds(table, _MOST) and _holds(held_out, _MOST_HELD_OUT)):
         return mode
     if one_distribution(held_out) > _LEVEL:

@@ -185,6 +185,7 @@ def own_inputs(
     if len(names) == 2:
         code = int(order[1])
         if positive is not None:
+            # This metric is there for the words of an error alone.
             code = positive_code(pair, NamedMetric(name="roc_auc", needs="probabilities"), positive)
         both = [probabilities[:, code] for probabilities in both]
     else:

@@ -139,6 +139,7 @@ def diff_metric(
     if is_fraction and allow is not None and allow >= 1.0:
         remedy = "One point is 0.01."
         raise ArgumentValueError("allow", f"less than 1 for {name}", value=allow, remedy=remedy)
+    # Several labels a row and rankings by query have readings of their own; all else has one prediction in each row.
     if named is not None and named.needs == "sets":
         others = {"classes": classes, "threshold": threshold, "positive": positive}
         for argument, value in others.items():

@@ -89,6 +89,7 @@ def _effects(metric: NamedMetric, labels: FloatArray, outputs: FloatArray) -> Ro
     ones = np.ones(n)
     errors = labels - outputs
     if metric.name in ("r2", "explained_variance"):
+        # Centred, so that sums of squares about the mean lose few digits.
         centred = labels - labels.mean()
         features = np.stack([ones, errors**2, centred, centred**2], axis=1)
         if metric.name == "r2":
@@ -117,8 +118,11 @@ def _losses(metric: NamedMetric, labels: FloatArray, outputs: FloatArray) -> Flo
     if metric.name == "neg_mean_absolute_percentage_error":
         return np.asarray(np.abs(errors / labels))
     if metric.name == "neg_mean_poisson_deviance":
+        # 2 (y log(y / m) - (y - m)), of which the first term is 0 at y = 0
         logs = np.log(np.divide(labels, outputs, out=np.ones_like(errors), where=labels > 0.0))
         return np.asarray(2.0 * (labels * logs - errors))
     if metric.name == "neg_mean_gamma_deviance":
+        # 2 (log(m / y) + y / m - 1)
         return np.asarray(2.0 * (np.log(outputs / labels) + labels / outputs - 1.0))
+    # The pinball loss of the quantile q: q e where the value is above the output, else (q - 1) e.
     return np.maximum(metric.quantile * errors, (metric.quantile - 1.0) * errors)

@@ -135,6 +135,7 @@ def margin_features(labels: IntArray, answers: IntArray, n_classes: int) -> Floa
 
 def margins_metric(name: str, n_classes: int) -> OfSums | None:
     """Return a metric of answers as a function of hits, labels and predictions; None where there is none."""
+    # Labels and predictions each sum to n, so that the sum of both is halved.
     if name == "accuracy":
         return lambda sums: sums[:, :n_classes].sum(axis=1) / sums[:, n_classes:].sum(axis=1) * 2.0
     if name == "balanced_accuracy":
@@ -168,6 +169,7 @@ def quadratic_kappa(sums: FloatArray) -> FloatArray:
     seen = of_labels_2 + of_answers_2 - 2.0 * products
     # by chance: sum_ij n_i m_j (i - j)^2 / n
     chance = of_labels_2 + of_answers_2 - 2.0 * of_labels * of_answers / n
+    # Rounding leaves a little of a chance that is 0.
     ratio = np.divide(seen, chance, out=np.ones_like(seen), where=chance > 1e-9 * n)
     return np.asarray(1.0 - ratio)
 

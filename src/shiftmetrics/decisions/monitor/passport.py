@@ -159,6 +159,7 @@ class Passport(FileRecord):
             of_seasons = self._counts_of_seasons(places, features, outputs, right)
             *rows_of, errors = (Count(*each) for each in of_seasons.sum(axis=0).tolist())
             rows = tuple(rows_of)
+            # Cells of columns are counted of the samples that have a season, as in the profiles.
             frame = frame[places >= 0]
         # A batch may lack a column that is the same in all of the reference: nothing else needs it.
         cells_of_columns = [

@@ -33,7 +33,7 @@ from shiftmetrics.tables.kinds import decide_kinds
 _REPLAYED_BATCH = 50
 """Samples of a batch when the reference is replayed in its own order."""
 _MOST_KNOTS = 200
-"""Knots of the calibration that are kept, for the same reason."""
+"""Knots of the calibration that are kept: the file is to be small."""
 _LEAST_SAMPLES = 20
 
 

@@ -83,6 +83,7 @@ class Seasons(Record):
 
     def places(self, frame: pd.DataFrame) -> IntArray:
         """Return for each sample the place of its profile; -1 where there is none."""
+        # One entry more than there are seasons: samples without a date have the number -1, which takes the last.
         known = np.full(len(NAMES[self.unit]) + 1, -1)
         for place, profile in enumerate(self.profiles):
             known[profile.number] = place

@@ -194,6 +194,7 @@ class StateFile:
             raise ArgumentValueError("state", expected, got, verb="have")
         again = MonitorState.start(passport)
         for entry in reversed(entries):
+            # What was acknowledged came before the batch of the line.
             for note in entry.get("acknowledged", ()):
                 again = again.acknowledge(note)
             again = again.update(counts_of_line(entry))
@@ -209,6 +210,8 @@ class StateFile:
 
     def _entries(self, state: MonitorState) -> Iterator[dict[str, Any]]:
         """Yield the lines on the way from a state to its first batch, as far as the history has them."""
+        # Backwards, each line by the digest that the one after it holds: a line that no later one
+        # names, such as that of a batch whose state was not replaced, is passed over.
         lines = self._by_digest()
         digest = state.history
         while digest in lines:

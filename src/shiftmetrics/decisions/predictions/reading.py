@@ -100,11 +100,13 @@ def read_pair(old: Any, new: Any, arguments: PairArguments) -> ClassPair | Outpu
     else:
         labels = None
     is_plain = arguments.groups is None and arguments.task is None and arguments.tolerance is None
+    # Two arrays of scores need no search for roles.
     if has_own_rows and is_plain:
         quick = array_predictions(files, options, labels)
         if quick is not None:
             return class_pair(_matched(quick, None), quick, options.threshold)
     files, options = scores_of_arrays(files, options)
+    # Ids beside the tables become a column, which is then taken as any other.
     if arguments.ids is not None and not isinstance(arguments.ids, str | RoleOptions):
         given = np.asarray(to_numpy(arguments.ids))
         files = [with_ids(cells, given) for cells in files]

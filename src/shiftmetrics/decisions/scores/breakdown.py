@@ -65,6 +65,7 @@ def part_scores(
         found = np.unique(gains.groups)
         if 1 < len(found) <= MOST_GROUPS:
             members += [("group", pair.group_names[code], gains.groups == code) for code in found]
+    # By Bonferroni the intervals of all parts hold together.
     level = 1.0 - (1.0 - LEVEL) / max(len(members), 1)
     parts = []
     for kind, name, rows in members:

@@ -130,6 +130,8 @@ def matched_questions(old: ScoreSide, new: ScoreSide, *, inner: bool) -> ScorePa
 def _check_places(old: ScoreSide, new: ScoreSide) -> None:
     if not old.by_place and not new.by_place:
         return
+    # By place only where both sides are read so, with as many rows, and a single column leaves
+    # nothing that could name questions, or the user said that the place is the name.
     has_one_column = len(old.cells.frame.columns) == len(new.cells.frame.columns) == 1
     is_equal = len(old.table) == len(new.table)
     is_known = has_one_column or old.place_is_named
@@ -167,10 +169,12 @@ def _keys(
     shared = digests[0].keys() & digests[1].keys()
     is_single = all(len(found) == 1 for known in digests for found in known.values())
     others = [key for key in shared if digests[0][key] != digests[1][key]]
+    # An id is one question in each log, and those that both have are of the same question.
     if is_single and shared and not others:
         return by_id[0], by_id[1]
     # The ids count something else in either log: the questions themselves must tell.
     for known in digests:
+        # Where a question stands under two ids of one task, what was asked cannot tell these apart.
         n_names = sum(len(found) for found in known.values())
         n_questions = len({(key[0], digest) for key, found in known.items() for digest in found})
         if n_names != n_questions:
@@ -210,6 +214,7 @@ def _single_rows(side: ScoreSide, keys: list[tuple[str, str]], notes: list[str])
     if not marked.any():
         return table
     doubled = table[marked].groupby(["key", REPEAT], sort=False)["score"]
+    # A gap counts as a value: a failed answer beside a score is another one.
     differs = doubled.nunique(dropna=False) > 1
     if differs.any():
         (_, question), repeat = differs.index[int(np.flatnonzero(differs.to_numpy())[0])]

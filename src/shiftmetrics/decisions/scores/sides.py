@@ -99,8 +99,10 @@ def side_of(value: Any, argument: str, scores: str | None, ids: Any, groups: Any
     is_log = isinstance(cells, LogCells)
     column = _score_column(cells, argument, scores)
     numbers = _numbers(frame[column], argument, column)
+    # Logs call their columns by the roles themselves; tables are searched for usual names.
     failed = _column_of(frame, FAILED, is_log)
     if failed is not None:
+        # A failed answer has no score, whatever stands there.
         flags = frame[failed].map(_is_true).to_numpy(bool)
         numbers = np.where(flags, np.nan, numbers)
     taken = {column, failed}
@@ -110,6 +112,8 @@ def side_of(value: Any, argument: str, scores: str | None, ids: Any, groups: Any
     by_place = False
     digest = None
     place_is_named = isinstance(ids, str) and ids == BY_PLACE and BY_PLACE not in frame.columns
+    # How questions are named: by their place as typed, by a column as typed, by a usual name, or by
+    # their place for want of one, which is refused later unless each side is a single column.
     if place_is_named:
         by_place = True
         question = pd.Series(np.arange(n).astype(str), dtype=object)

@@ -220,5 +220,6 @@ def score_limits(result: ScoreDiffResult, interval: Interval) -> str:
         high = plain_figure(interval.high, 3, sign="+")
         return f"{level}: {low} to {high}"
     half = 50.0 * (interval.high - interval.low)
+    # As many decimals as give half the width one digit, and three at the most.
     digits = 0 if half >= 9.95 else max(1, -math.floor(math.log10(max(half, 1e-3))))
     return f"{level}: {100.0 * interval.low:+.{digits}f} to {100.0 * interval.high:+.{digits}f}"

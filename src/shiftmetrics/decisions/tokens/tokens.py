@@ -221,6 +221,7 @@ def sequence_change(old: TokenSequence, new: TokenSequence, spelling: Spelling) 
         if first.token(spelling) != second.token(spelling):
             has_parted = True
             break
+    # Neither what follows the first other token nor what one log has beyond the other is compared.
     n_both = len(old.places) + len(new.places)
     if old.is_given and (has_parted or len(old.places) != len(new.places)):
         remedy = "Give both models the same tokens: tokenizers that differ cannot be compared."
@@ -272,6 +273,7 @@ def divergence_interval(
     if n_clusters < 2:
         return None
     mean = float(sums.sum() / sizes.sum())
+    # The mean is a ratio of two sums over clusters: a cluster counts by its total less the mean times its places.
     squares = float(((sums - mean * sizes) ** 2).sum())
     error = np.sqrt(n_clusters / (n_clusters - 1.0) * squares) / sizes.sum()
     half = float(stdtrit(n_clusters - 1.0, 0.5 + 0.5 * LEVEL) * error)

@@ -178,6 +178,7 @@ class _Term:
 
     def _halved(self, place: int, table: FloatArray, first: int, last: int) -> int:
         """Add the bins from the first to the last of a column, and return their node."""
+        # No cut between bins of equal scores.
         if (table[first : last + 1] == table[first]).all():
             return self._grow(place + 1, table[first])
         middle = (first + last) // 2

@@ -65,6 +65,7 @@ def forest_of_text(text: str) -> Forest | None:
         if option.startswith("sigmoid:"):
             slope = float(option.removeprefix("sigmoid:"))
             break
+    # Forests (average_output) are divided by the number of iterations, each of one tree for each output.
     factor = 1.0
     if "average_output" in head.splitlines():
         factor = n_outputs / len(trees)

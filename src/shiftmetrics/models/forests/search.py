@@ -73,6 +73,7 @@ class ErrorSearch:
             n_wanted = min(2 * grid.forest.n_trees, len(grid.axis_of_cell) // _PART_OF_CELLS)
             squared, scanned = least_distances(standing, problem.y[block], n_wanted=n_wanted)
             self.least[block] = np.sqrt(squared)
+            # A bound of 0 says nothing of the scale: a tenth of the distance that was scanned stands for it.
             self.scale[block] = np.where(squared > 0.0, squared, 0.1 * scanned)
         self.reach = np.zeros(len(self.least))
         self.certified = np.zeros(len(self.least))

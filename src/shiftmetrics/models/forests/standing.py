@@ -67,6 +67,8 @@ class Standing:
         node = np.tile(forest.roots, n_rows)
         squared = np.zeros(len(row))
         found = []
+        # All rows go down all trees together. Children are no nearer than their parent, so that a
+        # branch ends where its box is beyond the limit.
         while row.size:
             inner = forest.feature[node] >= 0
             found.append((row[~inner], node[~inner], squared[~inner]))

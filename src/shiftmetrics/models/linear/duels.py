@@ -160,6 +160,7 @@ def _sums(problem: ModelProblem, duels: Duels) -> AdditiveScores | None:
         return None
     points = points_to_check(problem)
     found = scores(points, problem)
+    # Where a value, or the difference of two sums, is within rounding of 0, a prediction says nothing.
     tolerance = TOLERANCE * np.abs(found).max(initial=1e-300)
     clear = (np.abs(found) > tolerance).all(axis=1)
     if duels.by_sums:

@@ -220,6 +220,7 @@ class _LinearAscent(Ascent):
             if not gained.any():
                 break
             highest = np.maximum(values, highest)
+            # A gain has to exceed rounding, which near a value of 0 is that of a thousandth of the mean.
             size = np.abs(best.values)
             size = np.maximum(size, 1e-3 * float(size.mean()))
             worth = np.flatnonzero(values > best.values + self.rtol * size)

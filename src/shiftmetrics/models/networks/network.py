@@ -168,6 +168,7 @@ def network_of(problem: ModelProblem) -> Network | None:
         network = Network(module, problem)
     rows = slice(0, _MOST_ROWS)
     scores = network.scores(problem.codes[rows])
+    # Outputs that are probabilities: the softmax of their logarithms gives them again.
     if network.classifies and are_probabilities(scores):
         network.takes_log = True
     predicted = problem.predict(problem.codes[rows])

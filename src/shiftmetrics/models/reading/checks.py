@@ -115,6 +115,7 @@ def check_missing_cells(model: Any, table: CodedTable) -> None:
     complete = np.flatnonzero(~missing.any(axis=1))
     if len(complete) == len(missing):
         return
+    # The first row with a gap, for each column; for columns without any it is the first row of all.
     tried = np.unique(missing.argmax(axis=0))[:_MOST_TRIED]
     reason = None
     cause = "its output is NaN"
@@ -186,6 +187,8 @@ def check_targets(
         y = column_of(y)
     if loss == "squared":
         return targets_of(y, None, len(predictions)), None
+    # In order of trust: classes that the model names, as many as a network has scores, or those
+    # that predictions and labels hold.
     if classifies:
         classes = np.asarray(rule.model.classes_)
     elif is_module(rule.model):

@@ -176,6 +176,7 @@ def known_categories(model: Any) -> dict[int, list[Any]]:
     text = bytes(model.get_booster().save_raw("json"))
     document = json.loads(text)
     booster = document["learner"]["gradient_booster"]
+    # Of dart the trees stand one level deeper.
     trees = booster.get("gbtree", booster)
     model_part = trees.get("model", {})
     stored = model_part.get("cats") or {}

@@ -179,6 +179,8 @@ def _column(
     if isinstance(kind, pa.BaseExtensionType):
         column = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
         kind = column.type
+    # Codes with names, dictionaries and bytes have an answer of their own; all other types are
+    # brought to one that pandas reads.
     if names and types.is_integer(kind):
         codes = _codes(pd.Series(column.to_pandas()), len(names))
         levels = pd.CategoricalDtype(list(names))

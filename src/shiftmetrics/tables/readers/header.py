@@ -58,6 +58,8 @@ def judge_first_line(first: Sequence[str], rows: Sequence[Sequence[str]]) -> Hea
         return _judge_numbers(first, columns)
     if len(first) == 1 and all(map(are_pairs, columns[0])):
         return "none" if are_pairs(first[0]) else "names"
+    # One word over a column of numbers is enough for names. Otherwise the columns have to agree:
+    # where some speak for names and others for a row, or none says anything, both readings stay.
     for_names = 0
     for_data = 0
     unsure = 0

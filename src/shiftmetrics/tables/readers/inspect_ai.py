@@ -116,6 +116,8 @@ def _member(
     """Return the bytes of a member; Python below 3.14 unpacks no Zstandard."""
     if member.compress_type != ZSTANDARD:
         return archive.read(member)
+    # The data begin behind the local header, whose extra bytes may be others than those that the directory of the
+    # archive states.
     file.seek(member.header_offset)
     local = file.read(30)
     n_name, n_extra = struct.unpack("<HH", local[26:30])
@@ -176,6 +178,7 @@ def _cells(content: Content, log: dict[str, Any], samples: Iterable[dict[str, An
     lead = _lead(log)
     kept.sort(key=lambda name: name != lead)
     n_epochs = len({row[REPEAT] for row in rows})
+    # A single epoch is no repeat.
     if kept and n_epochs == 1:
         del found.columns[REPEAT]
     if not kept and all(row[FAILED] for row in rows):

@@ -79,6 +79,8 @@ def _read(content: Content) -> Cells:
             if is_with_length(value):
                 by_length[name] = None
             column = column_of_score(name)
+            # A second value of one score of one document: a row of its own, which is refused where
+            # the questions of two logs are matched.
             if column in row and not _same(row[column], number):
                 doubled.append({**row, column: number})
             row[column] = number

@@ -104,6 +104,7 @@ def _cells(content: Content, results: list[dict[str, Any]], *, says_repeats: boo
             FAILED: result.get("failureReason") == PROVIDER_ERROR or _has_no_answer(result),
             "prompt": _label(prompt),
         }
+        # The results of one question are numbered in the order of the file: the log itself does not do so.
         if says_repeats:
             seen[model, digest] = seen.get((model, digest), 0) + 1
             row[REPEAT] = seen[model, digest]

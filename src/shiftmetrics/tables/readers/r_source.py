@@ -77,6 +77,7 @@ def _value(tokens: Sequence[tuple[str, str]], place: int, depth: int) -> tuple[A
     """Return the value that begins at a token, and where the next one begins."""
     if place >= len(tokens) or depth > DEEPEST:
         raise _NotReadError
+    # A descent over the tokens. Only constants and the calls of `_CALLS` are known; nothing is run.
     kind, word = tokens[place]
     if kind == "text":
         return str(ast.literal_eval(word)), place + 1
@@ -84,6 +85,7 @@ def _value(tokens: Sequence[tuple[str, str]], place: int, depth: int) -> tuple[A
         return word.removesuffix("L"), place + 1
     if kind == "range":
         first, last = (int(part) for part in word.replace("L", "").split(":"))
+        # A few letters may stand for more numbers than there is memory for.
         if abs(last - first) > 10_000_000:
             raise _NotReadError
         step = 1 if last >= first else -1
@@ -152,6 +154,7 @@ def _words(value: Any) -> list[Any]:
 def _rows(value: _Value) -> list[list[str]]:
     """Return the rows of an object with a line of names."""
     about = value.about
+    # A matrix; a data frame, which is a list of vectors; or one vector.
     if "dim" in about:
         table, names, index = _matrix(value)
     elif any(isinstance(item, _Value) for item in value.items):

@@ -102,6 +102,7 @@ def _refuse_formulas(content: Content, rows: list[list[Any]], sheet: Any) -> Non
 
 
 def _cells(content: Content, rows: list[list[Any]], notes: list[str]) -> Cells:
+    # Empty rows and columns around a table, or within it, are none of it.
     rows = [row for row in rows if any(cell is not None for cell in row)]
     used = [
         any(row[place] is not None for row in rows if place < len(row))

@@ -190,6 +190,7 @@ def _id_of_labels(
             return part
     if len(own_names) > 1:
         return ()
+    # By values: the column of which most are ids of the files, if more than half of them are.
     best: tuple[float, str] | None = None
     for name, column in labels.columns.items():
         if column.is_fractional or column.is_bool:

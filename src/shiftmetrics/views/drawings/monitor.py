@@ -34,6 +34,7 @@ def draw_alarms(result: MonitorResult, ax: Any = None) -> Any:
     highest: dict[str, float] = {}
     for alarm in result.state.alarms:
         kind = _KINDS[alarm.name.split()[0]]
+        # An alarm is raised at evidence of 2 / alpha, which is a bar of 1.
         highest[kind] = max(highest.get(kind, 0.0), 0.5 * alarm.alpha * alarm.highest)
     ax = new_axes(ax, height=1.2 + 0.3 * max(len(highest), 1))
     places = name_rows(ax, list(highest))

@@ -62,6 +62,8 @@ def draw_errors(result: Any, ax: Any = None) -> Any:
     order = np.argsort(distances[is_changed], kind="stable")
     sizes = np.append(0.0, distances[is_changed][order])
     gained = np.append(0.0, np.cumsum(weights[is_changed][order]))
+    # Each sample that changes becomes an error once its size is reached; all of them together end
+    # at the risk of the shift.
     risks = plan.risk - gained[-1] + gained
     steps = {"where": "post", "color": TEST}
     ax.step(np.append(sizes, 1.08 * sizes[-1]), np.append(risks, risks[-1]), **steps)
