@@ -351,6 +351,7 @@ def _meminfo() -> int | None:
 
 def _cgroup() -> int | None:
     try:
+        # Control groups of version 2; where there are none, the memory of the machine counts alone.
         limit = _lines(f"{_CGROUP}/memory.max")[0]
         if limit == "max":
             return None

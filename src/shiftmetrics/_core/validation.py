@@ -67,6 +67,7 @@ def check_number(
     ValueError
         If it is NaN, infinite (unless allowed) or outside the range.
     """
+    # A scalar of NumPy, torch or another array library.
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, numbers.Real):

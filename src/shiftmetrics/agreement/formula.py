@@ -79,6 +79,8 @@ def log_partitions(
         if beta * lowest < deep:
             below = (pair - top[:, None])[None, ...]
             own = _moments(xp.exp(beta * below), below, prior, derivatives, [])
+            # L = log sum pi exp(beta (s - top)) + beta top, and its derivative gets top back; the variance has no
+            # shift.
             own[0] = own[0] + beta * top
             if derivatives:
                 own[1] = own[1] + top

@@ -195,6 +195,8 @@ def maximum_between(
     place = float(tried[np.nanargmax(quintic(tried))])
     after = int(np.searchsorted(x, place))
     part = slice(max(0, after - NEIGHBOURS), after + NEIGHBOURS)
+    # Each point three times, for its value and two derivatives: a polynomial of degree 17 where three points are on
+    # either side.
     best = float(KroghInterpolator(np.repeat(x[part] - place, 3), derivatives[part].ravel())(0.0))
     return math.exp(place), best, abs(best - float(quintic(place)))
 

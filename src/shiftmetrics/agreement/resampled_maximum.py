@@ -71,6 +71,7 @@ def _missing_betas(
     betas: FloatArray, best: FloatArray, left: FloatArray, right: FloatArray, at_limit: FloatArray
 ) -> FloatArray:
     """Return betas between those around a maximum that are far apart, and beyond the last one."""
+    # Resamples that hardly agree, or agree most towards infinity, need no beta near their maximum.
     counts = (best > ATOL) & (best > at_limit)
     # Beyond the last beta, below the first one, or inside a gap.
     more: list[float] = []

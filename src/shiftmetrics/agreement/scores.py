@@ -120,6 +120,7 @@ class ScorePairs:
         sides = self.scores, self.reference_scores
         sequential = [getattr(side, "sequential", False) for side in sides]
         kept = [side.kept_step for side, is_read in zip(sides, sequential, strict=True) if is_read]
+        # Steps of kept rows are powers of two: the wider one of both sides is a multiple of the other.
         step = max(kept, default=step)
         scores, reference_scores = (
             side.kept[:: step // side.kept_step] if is_read else side[::step, ...]
@@ -219,6 +220,7 @@ class ScorePairs:
             if self.kind == "proportions":
                 side = side / xp.sum(side, axis=1, keepdims=True)
             if side.ndim == 1:
+                # One column holds the probability of the second class.
                 side = xp.stack([1.0 - side, side], axis=1)
             side = xp.log(side if self.floor is None else xp.clip(side, min=self.floor))
         elif side.ndim == 1:  # a margin s is the pair of scores (0, s)

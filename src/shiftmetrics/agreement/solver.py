@@ -77,6 +77,9 @@ def solve_agreement(
     if atol > LARGEST_ATOL:
         raise ArgumentValueError("atol", f"at most {LARGEST_ATOL:g} nats", f"{atol:g}")
     # Per unit of weight: values and slopes at beta = 0, where f = f' = 0, and the fall towards infinity.
+    # The agreement is not concave (theorem 3 of arXiv:2503.16271 does not hold), and beta = 0 is always stationary:
+    # what climbs from one beta may end there, or at a lower maximum. So the search bounds the agreement at all
+    # betas.
     weight = limits.weight
     start = np.asarray([limits.start_slope / weight])
     # F = plus - minus with plus = L(a + b) and minus = L(a) + L(b). At beta = 0 both have the same slope, since f' =

@@ -298,6 +298,7 @@ def _block_limits(pairs: ScorePairs, rows: slice) -> AgreementLimits:
         xp.stack(per_row) @ weights
     ).tolist()
     # Predictions are counted by class, of both samples.
+    # Columns of the block are the classes of positive prior; the counts are of all classes.
     predicted = np.zeros((2, pairs.n_classes))
     used = pairs.prior > 0.0
     for side, classes in enumerate(to_numpy(top)):

@@ -167,6 +167,7 @@ def _moves_to_others(
     from_ = part.x.flatten(1) * part.scale * part.free
     to = others.x.flatten(1) * part.scale * part.free
     distance = torch.cdist(from_, to, p=2.0 if part.norm == "l2" else torch.inf)
+    # A row that is predicted as the label of another is no error of that one.
     distance = distance.masked_fill(part.y[:, None] == predicted, torch.inf)
     order = distance.topk(min(rank + 1, len(to)), dim=1, largest=False)
     perturbations = part.clip(to[order.indices[:, -1]] - from_)

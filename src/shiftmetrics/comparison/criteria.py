@@ -156,6 +156,7 @@ def chained_confusion(labelled: FloatArray, transitions: FloatArray) -> FloatArr
     """
     # P(y | state), where no labelled row has the state: P(y | prediction), else P(y).
     n_classes = transitions.shape[1]
+    # The states of one class, by thirds of its confidence, stand side by side.
     by_class = labelled.reshape(n_classes, n_classes, -1).sum(axis=2)
     of_average = labelled.sum(axis=1)[:, None]
     of_prediction = np.repeat(

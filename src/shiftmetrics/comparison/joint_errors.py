@@ -45,6 +45,7 @@ def normal_errors(
 
     n_values = len(values)
     n_pairs = max(1, n_values * (n_values - 1) // 2)
+    # The differences of all pairs are held in memory for all resamples at once: fewer where models are many.
     n_resamples = min(NORMAL_RESAMPLES, max(1000, MAX_NUMBERS // n_pairs))
     # Correlation matrix C = S'S of the influence functions, of norm 1 each; z sqrt(C) has that correlation.
     errors = np.linalg.norm(influence, axis=0)

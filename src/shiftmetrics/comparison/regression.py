@@ -123,6 +123,7 @@ def compare_regressions(
         values = distance.sum(axis=0)
         influence = _centred(distance, weights)
     chosen = always_resampling(resampling)
+    # Where none was given, `always_resampling` has drawn a seed: here it is 0, so that ranks repeat.
     seed = chosen.rng if isinstance(resampling, Resampling) and resampling.rng is not None else 0
     if chosen.groups is not None:
         # Samples of a group go together: their influences add up.

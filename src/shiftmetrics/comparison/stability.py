@@ -99,6 +99,7 @@ def compare_stability(
             )
     check_sizes("losses", {name: loss.n_samples for name, loss in losses.items()})
     chosen = always_resampling(resampling)
+    # Where none was given, `always_resampling` has drawn a seed: here it is 0, so that ranks repeat.
     seed = chosen.rng if isinstance(resampling, Resampling) and resampling.rng is not None else 0
     options: dict[str, Any] = {
         "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,

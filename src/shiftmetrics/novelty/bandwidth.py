@@ -249,6 +249,7 @@ class _Study:
                 self.finest,
                 "it is a quarter of the smallest distance between two different rows",
             )
+        # Six bisections of a factor of sqrt(2), on a logarithmic scale, leave half a per cent.
         refused = width / _STEP
         for _ in range(_BISECTIONS):
             middle = math.sqrt(width * refused)

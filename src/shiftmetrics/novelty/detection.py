@@ -121,6 +121,7 @@ def detect(
     found = found_in(rounds, search.space, gram)
     # 3. Which modes are new, which are missing, and which only more or less frequent?
     if problem.eta > 1.0:
+        # The half of the rows that was not searched tests what the other half has found.
         judged = _confirmed(found, frequencies, ~is_searched, problem.eta, alpha)
     else:
         held_out = [np.zeros(gram.n_rows, bool) for _ in p_values]

@@ -189,6 +189,7 @@ def trade_off(
             )
             points.append(least_shift(problem, threshold))
     cheapest = min(points, key=lambda point: point.value)
+    # Prices differ from point to point, and stand among the points; what they share is their total.
     settings = {**points[0].settings, "total": total}
     for name in ("theta1", "theta2"):
         del settings[name]

@@ -103,6 +103,7 @@ class Dual:
         if self.weights_may_change:
             # All weight may go to the samples of the highest loss.
             return baseline.top
+        # Weights stay as they are: each sample is at the highest loss of its own.
         return baseline.reach / baseline.weight
 
     @property

@@ -223,6 +223,8 @@ def _needed_range(
     mean = fractions * risk + (1.0 - fractions) * rest - threshold
     error = np.sqrt(fractions**2 * variance + (1.0 - fractions) ** 2 * rest_variance)
     reach = float(ndtri(0.5 + 0.5 * RANGE_LEVEL)) * error
+    # From the first fraction at which the upper limit of the risk reaches the threshold, to that from which on the
+    # lower one does.
     may = mean + reach >= 0.0
     must = mean - reach >= 0.0
     low = float(fractions[int(np.argmax(may))]) if may.any() else math.inf

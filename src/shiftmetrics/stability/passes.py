@@ -105,6 +105,7 @@ class BaselineStatistic(Statistic):
     def __add__(self, other: Self) -> Self:
         if type(other) is not type(self):
             return NotImplemented
+        # The highest loss of two parts is the higher one of theirs; all else adds up.
         names = [name for name in self.field_names() if name != "top"]
         sums = {name: getattr(self, name) + getattr(other, name) for name in names}
         return type(self)(**sums, top=max(self.top, other.top))

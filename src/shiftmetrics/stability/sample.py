@@ -220,6 +220,7 @@ def _changes(frame: Any, places: Any, rows: IntArray) -> dict[Any, npt.NDArray[A
 def _heaviest(sample: Any, rows: IntArray) -> Any:
     """Keep the heavier line of each sample, with its whole weight; the first place where both weigh the same."""
     weight = sample["weight"].to_numpy()
+    # By sample, and within it the heavier line first.
     order = np.lexsort((sample["split"], -weight, rows))
     is_first = np.diff(rows[order], prepend=-1) > 0
     kept = sample.iloc[order[is_first]].copy()

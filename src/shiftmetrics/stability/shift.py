@@ -242,6 +242,7 @@ class ShiftPlan(Record):
         if second is not None:
             # the weight of a sample is that of both its places
             weights[second.rows] -= second.weights
+            # The fields of `Splits` stand in the order of these names.
             for name, array in zip(places, vars(second).values(), strict=True):
                 if array is not None:
                     places[name] = np.concatenate([places[name], array])

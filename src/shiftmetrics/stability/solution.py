@@ -87,6 +87,7 @@ def least_cost(dual: Dual, threshold: float) -> DualSolution:
             # No sample has a loss to start from: every unit of risk has the same price.
             lift = (PlanPart(AtRisk(threshold), None),)
             return DualSolution(BOUNDARY, lift, dual.upper, -bracket.least)
+    # The highest risk itself: only the limit of an infinite price reaches it.
     moment = dual.moment_at_reach()
     reach = (PlanPart(dual.reach, moment),)
     bound = -moment.conjugate - dual.rounding(0.0, moment)

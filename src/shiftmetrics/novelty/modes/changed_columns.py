@@ -138,6 +138,7 @@ def matched(
         # Scaled about its median, then shifted to that of the sample.
         center = np.median(column[in_test])
         other = np.median(column[~in_test])
+        # A column whose median stayed keeps it.
         stretched = (column[~in_test] - other) * change.spread
         column[~in_test] = stretched + (center if change.shift != 0.0 else other)
         matched[:, number] = column

@@ -144,6 +144,7 @@ def sorted_modes(
 
 def largest_fraction(fraction: float, n_samples: float) -> float:
     """Return the largest plausible fraction that is new: other modes may be so much rarer and not be missing."""
+    # Two standard errors above what was found, and what may be new in no mode.
     error = math.sqrt(fraction * (1.0 - fraction) / n_samples)
     return min(fraction + 2.0 * error + _UNSEEN, _MOST_NEW)
 

@@ -152,6 +152,7 @@ class Gram:
         """Return the symmetric matrix of the similarities among the rows at ``indices``."""
         landmarks = self.take(indices)
         matrix = self.kernel(landmarks, landmarks)
+        # Rounding differs above and below the diagonal, and a factor takes both to be equal.
         matrix = 0.5 * (matrix + matrix.T)
         np.fill_diagonal(matrix, 1.0)
         return matrix
@@ -162,6 +163,7 @@ class Gram:
         rows = self.take(np.arange(self.n_rows))
 
         def fill(block: slice) -> None:
+            # Up to the diagonal only: the other triangle is the same.
             similarities = self.kernel(rows[block, ...], rows[: block.stop, ...])
             matrix[block, : block.stop] = np.tril(similarities, block.start)
 

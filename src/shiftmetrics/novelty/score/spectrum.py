@@ -165,6 +165,8 @@ def eigenvalues_and_vectors(matrix: FloatArray, *, vectors: bool) -> tuple[Float
     if not len(matrix):
         return np.empty(0), columns
     if vectors:
+        # First, because the eigenvalues overwrite the matrix. These come from one solver, with vectors and without
+        # them.
         columns = np.linalg.eigh(matrix, UPLO="U")[1][:, ::-1]
     ascending = eigvalsh(matrix, lower=False, overwrite_a=True, check_finite=False)
     return np.asarray(ascending)[::-1].copy(), columns

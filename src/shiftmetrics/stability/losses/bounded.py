@@ -220,6 +220,7 @@ class BoundedLoss(Loss):
         usable = reached & (path.slopes > 0.0)
         slopes = np.where(usable, path.slopes, 1.0)
         # The virtual start of the line of each segment.
+        # On segment k the gain is slope (s - start) + gain_k: so t = gain + shift is slope s.
         shift = starts * slopes - gains
         constant = distances - starts * starts * slopes
         ends = np.full_like(slopes, np.inf)

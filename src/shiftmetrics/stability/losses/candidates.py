@@ -242,6 +242,7 @@ class AlternativesLoss(Loss):
         squared = np.zeros(len(wanted))
         where = np.flatnonzero(wanted)
         if where.size:
+            # Positions in the block become positions among all samples.
             some = part.take(where + rows.indices(self.n_samples)[0])
             found = some.transform(dual, theta1, slice(0, where.size))
             value[where] = found.value
@@ -282,6 +283,7 @@ class AlternativesLoss(Loss):
         places = [place for place in lifted if place is not None]
         if len(places) < len(lifted):
             return None
+        # All parts reach the same loss, so the nearest one is the best.
         equal = np.zeros(self.offsets[rows].shape)
         return Reach(*self._best(equal, places, rows)[1:])
 
