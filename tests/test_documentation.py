@@ -1,7 +1,9 @@
 """The README and the pages of the documentation are true: every Python block runs, every output is what it prints.
 
 The blocks of a page share one namespace, in their order. A ``text`` block right after a ``python`` block is what that
-block prints, with ``...`` for what may differ (see `doctest.ELLIPSIS`). A ``console`` block holds command lines.
+block prints, with ``...`` for what may differ (see `doctest.ELLIPSIS`). A ``console`` block holds command lines, each
+followed by what it prints and, by ``echo $?``, its exit code. Commands anywhere else need files that a page has not:
+their options and arguments are checked.
 ``python tests/test_documentation.py PAGE`` writes the ``text`` blocks of a page anew.
 """
 
@@ -18,6 +20,8 @@ from typing import NamedTuple
 import pytest
 
 from shiftmetrics.cli import main
+from shiftmetrics.cli.app import load_command
+from shiftmetrics.cli.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -80,18 +84,56 @@ def test_the_code_of_a_page_runs(
     for block in blocks(page, "console"):
         # a command line, and what it prints below it where the page says so
         commands = re.findall(
-            r"^\$ (shiftmetrics .*)\n((?:(?!\$ ).*\n)*)", block.code, re.MULTILINE
+            r"^\$ (shiftmetrics .*)\n((?:(?!\$ ).*\n)*)(?:\$ echo \$\?\n(\d)\n)?",
+            block.code,
+            re.MULTILINE,
         )
-        for command, output in commands:
+        for command, output, code in commands:
             monkeypatch.setattr(sys, "argv", shlex.split(command))
             capsys.readouterr()
             with pytest.raises(SystemExit) as ended:
                 main()
-            assert not ended.value.code, command
+            assert (ended.value.code or 0) == int(code or 0), command
             if output:
                 printed = capsys.readouterr().out
                 flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
                 assert checker.check_output(output, printed, flags), f"{command} prints:\n{printed}"
+
+
+def commands_of(page: Path) -> list[str]:
+    """Return the command lines of a page, in blocks of any kind and within sentences."""
+    text = page.read_text(encoding="utf-8")
+    block = r"^ *```(?:text|none|yaml|toml|console|bash|sh)\n(.*?)^ *```$"
+    flags = re.MULTILINE | re.DOTALL
+    inside = "\n".join(re.findall(block, text, flags))
+    found = re.findall(r"^\W*(?:run: )?(shiftmetrics [a-z]+ .*)", inside, re.MULTILINE)
+    sentences = re.sub(r"^ *```.*?^ *```$", "", text, flags=flags)
+    found += re.findall(r"`(shiftmetrics [a-z]+ [^`]*)`", sentences)
+    # up to what the shell does with it, or fills in
+    found = [re.split(r" [|>&#]", command)[0] for command in found]
+    return [re.sub(r"\$\{.*?\}|\$\(.*?\)", "filled", command) for command in found]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_command_of_a_page_has_its_options_and_arguments(page: Path) -> None:
+    for command in commands_of(page):
+        words = shlex.split(command)
+        if {"...", "--help"} & set(words):
+            continue
+        # raises where an option is not known, or an argument is missing
+        load_command(words[1]).make_context(words[1], words[2:])
+
+
+def test_commands_are_found_wherever_they_stand(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "Type `shiftmetrics diff a b --peak`:\n\n```text\nshiftmetrics diff a b > c\n```\n\n"
+        '```yaml\n- run: shiftmetrics audit a "$(date)" # it\n```\n'
+    )
+    peak, *others = commands_of(page)[::-1]
+    assert others[::-1] == ["shiftmetrics diff a b", 'shiftmetrics audit a "filled"']
+    with pytest.raises(UsageError, match="--peak"):
+        load_command("diff").make_context("diff", shlex.split(peak)[2:])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

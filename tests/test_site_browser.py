@@ -1,7 +1,7 @@
-"""The built site at 420 and 1400 pixels: no text beyond the window, nothing that axe-core calls serious.
+"""The built site at 420 and 1400 pixels: no text beyond the window or its box, nothing that axe-core calls serious.
 
 `make test-all` builds the site first. One browser opens page after page in a frame. Text in a box that keys can
-scroll is within reach; text that a box narrower than the window cuts is not looked for.
+scroll is within reach.
 """
 
 import html
@@ -34,6 +34,41 @@ WALK = """<!doctype html><pre id="answer"></pre><iframe id="frame" style="height
 <script>
 const frame = document.getElementById("frame");
 const found = {};
+// The box that a text has to stay in: the first one around it that is no part of a line.
+function blockOf(box, view) {
+  while (box && /^(inline|contents|ruby)/.test(view.getComputedStyle(box).display)) box = box.parentElement;
+  return box;
+}
+function isCut(range, box, view) {
+  const places = [...range.getClientRects()].filter((one) => one.width > 1);
+  for (let around = blockOf(box, view); around && around.localName !== "body"; around = around.parentElement) {
+    const style = view.getComputedStyle(around);
+    const within = around.getBoundingClientRect();
+    // words for readers of screens alone
+    if (within.width <= 1 || style.clip !== "auto") return false;
+    // keys reach what this one scrolls to
+    if (around.tabIndex >= 0 && /auto|scroll/.test(style.overflowX)) return false;
+    const hides = style.overflowX !== "visible" || around === blockOf(box, view);
+    if (hides && places.some((one) => one.right > within.right + 1 || one.left < within.left - 1)) return true;
+    if (/hidden|clip/.test(style.overflowY) && places.some((one) => one.bottom > within.bottom + 2)) return true;
+  }
+  return false;
+}
+function meets(one, other) {
+  return one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+}
+function covered(view) {
+  const said = [];
+  for (const button of view.document.querySelectorAll("button.copy")) {
+    if (view.getComputedStyle(button).opacity === "0") continue;
+    const range = view.document.createRange();
+    range.selectNodeContents(button.parentElement.querySelector("pre"));
+    const place = button.getBoundingClientRect();
+    if ([...range.getClientRects()].some((one) => one.width > 1 && meets(place, one)))
+      said.push("a button covers: " + button.parentElement.textContent.trim().slice(0, 60));
+  }
+  return said;
+}
 function outside(view) {
   const page = view.document;
   const texts = page.createTreeWalker(page.querySelector("article") || page.body, NodeFilter.SHOW_TEXT);
@@ -44,6 +79,7 @@ function outside(view) {
     if (!text || !box.checkVisibility()) continue;
     const range = page.createRange();
     range.selectNodeContents(texts.currentNode);
+    if (!box.closest("svg, button") && isCut(range, box, view)) said.push("cut: " + text.slice(0, 60));
     const right = Math.max(0, ...[...range.getClientRects()].map((one) => one.right));
     // what scrolls within reach of the keyboard is not cut
     while (box && !(box.scrollWidth > box.clientWidth + 1 && box.tabIndex >= 0)) box = box.parentElement;
@@ -58,7 +94,7 @@ async function walk(pages, widths, axe) {
     if (axe) view.eval(axe);
     for (const width of widths) {
       frame.style.width = width + "px";
-      let said = outside(view);
+      let said = outside(view).concat(covered(view));
       if (axe) {
         const checked = await view.eval("axe.run({resultTypes: ['violations']})");
         const grave = checked.violations.filter((one) => ["serious", "critical"].includes(one.impact));
@@ -92,14 +128,35 @@ def walked(folder, pages, axe=""):
     return {place.removeprefix(SITE.as_uri()): said for place, said in found.items() if said}
 
 
-def test_text_beyond_the_window_is_found(tmp_path):
-    cut, scrolled = tmp_path / "cut.html", tmp_path / "scrolled.html"
-    line = "<pre style='overflow: hidden; max-width: 90vw' {}>" + "word " * 600 + "</pre>"
-    cut.write_text(f"<!doctype html><article>{line.format('')}</article>", encoding="utf-8")
-    line = line.replace("hidden", "auto").format("tabindex=0")
-    scrolled.write_text(f"<!doctype html><article>{line}</article>", encoding="utf-8")
-    found = walked(tmp_path, [cut, scrolled])
-    assert [Path(place).name for place in found] == ["cut.html at 420", "cut.html at 1400"]
+CUT = {
+    "hidden": "overflow: hidden; white-space: nowrap",
+    "clipped": "overflow: clip; white-space: nowrap",
+    "scrolled": "overflow-x: auto; white-space: nowrap",
+    "outside": "white-space: nowrap",
+    "wide": "width: 90vw; overflow: hidden; white-space: nowrap",
+    "low": "overflow: hidden; height: 1em",
+    "covered": "position: relative; padding-top: 0",
+}
+BUTTON = "<button class=copy style='position: absolute; right: 0; top: 0'>Copy</button>"
+
+
+def test_text_that_a_narrow_box_or_a_button_hides_is_found(tmp_path):
+    pages = []
+    for name, style in CUT.items():
+        for attribute in ("", "tabindex=0"):
+            pages.append(tmp_path / f"{name}{'_by_keys' if attribute else ''}.html")
+            words = "word " * (30 if name == "covered" else 60)
+            inside = f"<pre style='margin: 0; white-space: pre-wrap'>{words}</pre>{BUTTON}"
+            if name != "covered":
+                inside = f"<b>{words}</b>"
+            body = f"<div style='width: 200px; {style}' {attribute}>{inside}</div>"
+            pages[-1].write_text(f"<!doctype html><article>{body}</article>", encoding="utf-8")
+    found = walked(tmp_path, pages)
+    hidden = {page.stem for page in pages} - {"scrolled_by_keys"}
+    assert {Path(place.split(" at ")[0]).stem for place in found} == hidden
+    for place, said in found.items():
+        hides = "a button covers: " if "covered" in place else "cut: "
+        assert f"{hides}word" in {text[: len(hides) + 4] for text in said}, place
 
 
 def test_no_text_of_the_site_is_beyond_the_window(tmp_path):

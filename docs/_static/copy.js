@@ -22,6 +22,7 @@ function addButton(box) {
       () => { button.textContent = "Select and copy"; }
     ).finally(() => setTimeout(() => { button.textContent = "Copy"; }, 1500));
   });
+  box.parentElement.classList.add("copied");
   box.parentElement.append(button);
 }
 
