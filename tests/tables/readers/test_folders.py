@@ -37,6 +37,24 @@ def test_parts_without_a_header(folder):
     assert cells.frame["column 0"].tolist() == ["cat", "dog", "bird", "cat"]
 
 
+def test_parts_with_other_headers_are_refused(folder):
+    """They were read as a table without a header, in which the headers are rows."""
+    (folder / "part-0.csv").write_text("id,score\n1,0.5\n2,0.25\n")
+    for header in ("score,id", "id,other"):
+        (folder / "part-1.csv").write_text(f"{header}\n3,0.5\n4,0.25\n")
+        with pytest.raises(UnreadableError, match=r"same columns, got .*'part-1.csv' has others"):
+            read_file(folder, "OLD")
+
+
+def test_a_header_in_the_first_part_alone_names_the_columns_of_all(folder):
+    """As `split` cuts a file."""
+    (folder / "xaa").write_text("id,answer\n1,cat\n2,dog\n")
+    (folder / "xab").write_text("3,bird\n4,cat\n")
+    cells = read_file(folder, "OLD")
+    assert cells.frame["id"].tolist() == [1, 2, 3, 4]
+    assert cells.frame["answer"].tolist() == ["cat", "dog", "bird", "cat"]
+
+
 def test_parts_of_json_lines_and_packed_parts(folder):
     (folder / "part-0.json").write_text('{"id": 1, "p": 0.5}\n')
     (folder / "part-1.json").write_text('{"id": 2, "p": 0.25}\n{"id": 3, "p": 0.75}\n')

@@ -21,6 +21,7 @@ from shiftmetrics.tables.readers import (
     lighteval,
     lm_eval,
 )
+from shiftmetrics.tables.readers.header import is_number
 from shiftmetrics.tables.readers.names import checked_names
 from shiftmetrics.tables.readers.packed import READERS as PACKED
 
@@ -55,6 +56,9 @@ OBJECTS = (".json", ".jsonl", ".eval")
 
 MOST_OBJECTS = 10_000
 """In folders of more of them no logs are looked for."""
+
+MOST_JUDGED = 20
+"""Parts whose first lines are looked at for names, and lines of each, where the first lines differ."""
 
 _MODEL = re.compile(r"[:,]model(_deployment)?=[^,:/]+|(?<=/)model=[^/]+/|^model=[^/]+/")
 """As in the folders of HELM: ``boolq:model=openai_gpt2``."""
@@ -192,7 +196,7 @@ def read_parts(parts: Sequence[Content], name: str, read: Callable[[Content], Ce
         all(is_text(part) and not getattr(part, "partition", {}) for part in parts)
         and len(parts) > 1
     ):
-        return dataclasses.replace(read(_joined_text(parts, name)), name=name)
+        return dataclasses.replace(read(_joined_text(parts, name, read)), name=name)
     tables = _with_one_index([_with_partition(read(part), part) for part in parts])
     columns = list(tables[0].frame.columns)
     for table in tables[1:]:
@@ -263,7 +267,7 @@ def _with_scores(parts: Sequence[Content], read: Callable[[Content], LogCells]) 
     return logs
 
 
-def _joined_text(parts: Sequence[Content], name: str) -> Content:
+def _joined_text(parts: Sequence[Content], name: str, read: Callable[[Content], Cells]) -> Content:
     """Return the texts as one: the line that all begin with is the header, and stands once."""
     first = parts[0]
     total = 0
@@ -273,15 +277,40 @@ def _joined_text(parts: Sequence[Content], name: str) -> Content:
         first.check_size(2 * total)
         text = part.read().removeprefix(b"\xef\xbb\xbf")
         texts.append(text if text.endswith(b"\n") else text + b"\n")
-    lines = {text.partition(b"\n")[0] for text in texts}
+    lines = [text.partition(b"\n")[0] for text in texts]
     options = first.options
     is_json = all(text.lstrip().startswith((b"{", b"[")) for text in texts)
-    if len(lines) == 1 and not is_json:
+    if len(set(lines)) == 1 and not is_json:
         texts[1:] = [text.partition(b"\n")[2] for text in texts[1:]]
         options = dataclasses.replace(options, first_line="names")
-    elif not is_json and options.first_line is None:
-        options = dataclasses.replace(options, first_line="none")
+    elif not is_json and options.first_line != "none":
+        told = [k for k, text in enumerate(texts[:MOST_JUDGED]) if _has_names(text, first, read)]
+        other = next((k for k in told if lines[k] != lines[told[0]]), None)
+        if other is not None:
+            raise first.refusal(
+                "a folder of files with the same columns",
+                f"but {parts[other].name!r} has others",
+                "Name one file, or a pattern of those that belong together.",
+            )
+        if told[:1] == [0]:
+            # What `split` cuts has names in its first part alone: it is judged as one file.
+            for k in range(1, len(texts)):
+                texts[k] = texts[k].removeprefix(lines[0] + b"\n")
+        elif options.first_line is None:
+            options = dataclasses.replace(options, first_line="none")
     return Content(first.argument, name, options, data=b"".join(texts))
+
+
+def _has_names(text: bytes, first: Content, read: Callable[[Content], Cells]) -> bool:
+    """Return True if the first line of a text has a word above a column of numbers."""
+    options = dataclasses.replace(first.options, first_line=None)
+    head = b"\n".join(text.split(b"\n", MOST_JUDGED)[:MOST_JUDGED]) + b"\n"
+    try:
+        cells = read(Content(first.argument, first.name, options, data=head))
+    except UnreadableError:
+        return False
+    names = set(cells.frame.columns) - cells.written
+    return cells.header == "names" and not all(map(is_number, names))
 
 
 def _with_partition(cells: Cells, part: Content) -> Cells:
