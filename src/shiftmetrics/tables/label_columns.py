@@ -153,6 +153,7 @@ def _label_names(roles: FoundRoles, taken: set[str], options: RoleOptions) -> tu
     if options.columns is not None:
         names = options.columns
     else:
+        # The file of labels comes last, and says in which order the labels stand.
         every = dict.fromkeys(name for table in reversed(tables) for name in table.columns)
         names = tuple(
             name
@@ -191,6 +192,7 @@ def _bits(column: ColumnEvidence) -> IntArray | None:
     spelling = boolean_spelling(words)
     if spelling is None:
         return None
+    # Gaps have the code -1, which takes the last entry.
     meaning = np.array([*as_booleans(words, spelling), -1], dtype=np.int64)
     return np.asarray(meaning[codes])
 
@@ -245,9 +247,11 @@ def _truth(
     assert labels is not None
     block = _booleans(labels, names, argument)
     is_empty: BoolArray = np.asarray((block < 0).all(axis=1))
+    # A row has all of its labels, or none of them is known.
     partly: BoolArray = np.asarray((block < 0).any(axis=1) & ~is_empty)
     if partly.any():
         _check_filled(np.where(partly[:, None], block, 0), names, argument)
+    # The words are what messages show; by the numbers the sets are found again.
     sets, codes = np.unique(block, axis=0, return_inverse=True)
     shown = [_in_words(names, row) for row in sets]
     words = np.array(shown, dtype=object)[codes.ravel()]
@@ -290,6 +294,7 @@ def _group(roles: FoundRoles, complaints: Complaints) -> Words | None:
         if name in table.columns:
             return np.asarray(table.columns[name].words[rows])
     assert roles.labels is not None
+    # A column beside the labels comes to the rows of the files as labels do.
     options = replace(roles.options, label=name)
     found = truth_of_labels(
         roles.labels, roles.tables, roles.key, roles.rows, set(), options, complaints

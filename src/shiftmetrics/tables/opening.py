@@ -127,6 +127,7 @@ def _split_models(roles: FoundRoles) -> None:
                 f"{first_few(list(table.columns), 8)}."
             )
     tables = []
+    # Either file keeps all columns but the answers of the other model.
     for other in (new, old):
         columns = {name: column for name, column in table.columns.items() if name != other}
         tables.append(replace(table, columns=columns))

@@ -117,6 +117,7 @@ def _garak(records: Any) -> Iterator[ScoredAnswer]:
                 name: values[output] if output < len(values) else None
                 for name, values in results.items()
             }
+            # A prompt may come in several attempts, of several outputs each: all of them are numbered in one row.
             repeat = (place - 1) * n_outputs + output + 1
             yield ScoredAnswer(
                 question=f"{record['probe_classname']} {record.get('seq', '')}".strip(),

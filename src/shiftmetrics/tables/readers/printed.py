@@ -71,6 +71,7 @@ def boxed_rows(content: Content) -> Content:
         body.append([cell.strip() for cell in _EDGE.split(line)[1:-1]])
     if not heads or not rows:
         raise content.refusal("a table with rows", "which has none in its box", WRITE_CSV)
+    # Lines of types may stand below the names.
     names = heads[0]
     for cells in rows:
         is_count = len(cells) == 1 < len(names) and _COUNT.fullmatch(cells[0])
@@ -112,6 +113,7 @@ def records_as_rows(content: Content) -> Content:
     lines = lines_of(content.read())
     records: list[list[re.Match[str]]] = []
     if any(_RECORD.fullmatch(line.strip()) for line in lines[:3]):
+        # Stars and colons are those of mariadb behind \G, bars those of psql -x.
         form = _BY_COLON if lines[0].startswith("*") else _BY_BAR
         found: list[re.Match[str]] = []
         for line in lines:
@@ -127,6 +129,7 @@ def records_as_rows(content: Content) -> Content:
                     "records with a line for each cell", f"with the line {line!r}", WRITE_CSV
                 )
     else:
+        # Equals signs are those of sqlite3 -line.
         for block in _blocks(lines):
             cells = [_BY_EQUALS.fullmatch(line) for line in block]
             records.append([cell for cell in cells if cell is not None])

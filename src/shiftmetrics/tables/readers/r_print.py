@@ -80,6 +80,8 @@ def _vector(lines: list[str], content: Content) -> Content:
         if _LEVELS.fullmatch(line):
             break
         found = _VECTOR.fullmatch(line)
+        # The number in brackets is that of the first element in the line: with another one, a word
+        # with blanks was taken for several.
         if found is None or int(found[1]) != len(cells) + 1:
             raise content.refusal(
                 "a vector with one word for each element", f"with the line {line!r}", WRITE_IN_R
@@ -137,6 +139,7 @@ def _kind_of(cell: str) -> str:
 
 def _block_length(lines: list[str]) -> int | None:
     """Return after how many lines other columns of the same rows follow; None where none do."""
+    # A table that is too wide goes on below, with the same names of rows; its lines of names begin with a blank.
     names = [line.split()[0] for line in lines]
     for length in range(3, len(lines) // 2 + 1):
         if len(lines) % length or not lines[length].startswith(" "):
