@@ -4,7 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.models.domain.cells import coded_cells, decoded_cells, whole_where_possible
+from shiftmetrics import model_stability
+from shiftmetrics.models.domain.cells import (
+    coded_cells,
+    decoded_cells,
+    in_own_categories,
+    whole_where_possible,
+)
 
 
 def test_categories_are_numbered_in_their_order_and_come_back() -> None:
@@ -60,3 +66,58 @@ def test_cells_that_have_no_code_are_refused(cells: object, message: str) -> Non
         series = pd.Series(cells, name="c", dtype=object)
     with pytest.raises((TypeError, ValueError), match=message):
         coded_cells(series, "c", False, None, "X")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        np.array([3, 1, 2], dtype=object),
+        np.array([3.5, 1.0, 2.0], dtype=object),
+        np.array([3.5, 1.0, 2.0], dtype=np.longdouble),
+        pd.arrays.SparseArray([0.0, 0.0, 1.5]),
+        pd.arrays.SparseArray([0, 0, 2]),
+    ],
+)
+def test_numbers_come_back_in_the_dtype_of_their_column(cells: object) -> None:
+    series = pd.Series(cells, name="c")
+    column, codes = coded_cells(series, "c", False, None, "X")
+    found = decoded_cells(column, codes, series.dtype, series.index)
+    pd.testing.assert_series_equal(found, series, check_names=False)
+
+
+@pytest.mark.parametrize("missing", ["x", None])
+@pytest.mark.parametrize("levels", [None, ["x", "z", "other"]])
+def test_categories_come_back_as_they_were_with_others_after_them(
+    missing: str | None, levels: list[str] | None
+) -> None:
+    cells = pd.Categorical(["x", "z", missing], categories=["z", "y", "x"], ordered=True)
+    series = pd.Series(cells)
+    column, codes = coded_cells(series, "c", False, levels, "X")
+    asked = decoded_cells(column, codes, series.dtype, series.index)
+    assert asked.cat.categories.tolist() == (levels or ["z", "y", "x"])  # as the model knows them
+    pd.testing.assert_series_equal(in_own_categories(asked, series.dtype), series)
+    if levels is not None:
+        other = decoded_cells(column, codes * 0.0 + 2.0, series.dtype, series.index)
+        found = in_own_categories(other, series.dtype)
+        assert found.cat.categories.tolist() == ["z", "y", "x", "other"]
+        assert found.dropna().unique().tolist() == ["other"]
+
+
+def test_dates_can_be_fixed_as_their_refusal_says() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=40), "t": pd.Timestamp("2026-01-01")})
+    y = (X["a"] > 0.1).astype(int)
+
+    class Model:
+        def predict(self, rows: pd.DataFrame) -> np.ndarray:
+            assert rows.columns.tolist() == ["a", "t"]
+            return ((rows["a"] > 0.0) & (rows["t"].dt.year == 2026)).to_numpy().astype(int)
+
+    model = Model()
+    with pytest.raises(TypeError, match="got dates in column 't'") as refusal:
+        model_stability(model, X, y, resampling=None)
+    remedy = str(refusal.value).partition("or fix one of them, with ")[2].removesuffix(".")
+    table, _, function = remedy.removesuffix(" as the model").partition(" as the table and ")
+    names = {"X": X, "model": model}
+    found = model_stability(eval(function, names), eval(table, names), y, resampling=None)
+    assert found.value > 0.0

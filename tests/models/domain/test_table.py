@@ -281,3 +281,12 @@ def test_decimals_are_numbers_and_nothing_is_dropped_in_silence() -> None:
     for complex_rows in (numbers + 1j, numbers.to_numpy() + 1j):
         with pytest.raises(TypeError, match="complex128"):
             CodedTable.of(complex_rows)
+
+
+def test_rows_are_given_back_with_the_categories_of_the_table() -> None:
+    cells = pd.Categorical(["x", "z", "x"], categories=list("qzx"), ordered=True)
+    X = pd.DataFrame({"c": cells, "a": [0.5, 1.0, 2.0]}, index=list("klm"))
+    table = CodedTable.of(X, levels={0: ["x", "z"]})
+    assert table.decode(table.codes)["c"].cat.categories.tolist() == ["x", "z"]
+    pd.testing.assert_frame_equal(table.given_back(table.codes, table.labels), X)
+    pd.testing.assert_frame_equal(table.given_back(table.codes[:0], table.labels[:0]), X[:0])

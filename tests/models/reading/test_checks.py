@@ -157,3 +157,13 @@ def test_a_model_that_says_it_has_no_columns_takes_those_of_the_table() -> None:
 
     rows = np.random.default_rng(0).normal(size=(50, 2))
     np.testing.assert_array_equal(columns_of(Loaded(), rows), rows)
+
+
+def test_columns_called_by_numbers_are_those_that_boosters_call_by_digits() -> None:
+    class Booster:
+        feature_names_in_ = np.array(["7", "3"])
+
+    X = pd.DataFrame({3: [1.0], 7: [2.0], "extra": [0.0]})
+    assert columns_of(Booster(), X).columns.tolist() == [7, 3]
+    with pytest.raises(ValueError, match="got none called '7'"):
+        columns_of(Booster(), X[[3]])

@@ -57,6 +57,7 @@ def test_a_number_that_stands_for_missing_is_a_piece_of_its_own_in_every_dtype()
 
 def test_what_is_not_known_has_none() -> None:
     for step in (
+        SplineTransformer(5, degree=0),  # it raises beyond its last knot
         FunctionTransformer(np.sin),
         FunctionTransformer(np.abs, kw_args={"where": True}),
         SplineTransformer(4, extrapolation="periodic"),

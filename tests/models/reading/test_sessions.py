@@ -72,7 +72,7 @@ def test_outputs_of_unknown_names_are_refused(network: Any, labels: np.ndarray) 
         value(model, X, labels)
 
 
-@pytest.mark.parametrize("how", ["script", "trace", "half", "bfloat16"])
+@pytest.mark.parametrize("how", ["script", "frozen", "trace", "half", "bfloat16"])
 def test_networks_in_other_forms(network: Any, labels: np.ndarray, how: str) -> None:
     import copy
 
@@ -80,6 +80,8 @@ def test_networks_in_other_forms(network: Any, labels: np.ndarray, how: str) -> 
 
     if how == "script":
         model = torch.jit.script(network)
+    elif how == "frozen":  # which knows no mode
+        model = torch.jit.freeze(torch.jit.script(network.eval()))
     elif how == "trace":
         model = torch.jit.trace(network, torch.zeros(2, 3))
     else:

@@ -88,7 +88,12 @@ def coded_cells(
     expected = "a table of numbers and categories"
     if types.is_datetime64_any_dtype(series.dtype) or types.is_timedelta64_dtype(series.dtype):
         got = f"dates in column {name!r}"
-        raise ArgumentTypeError(argument, expected, got, "Turn them into numbers.")
+        remedy = (
+            f"Turn them into numbers; or fix one of them, with {argument}.drop(columns={[name]}) as the table and "
+            f"lambda rows: model.predict(rows.assign(**{{{name!r}: {argument}[{name!r}].iloc[0]}})"
+            f"[list({argument})]) as the model."
+        )
+        raise ArgumentTypeError(argument, expected, got, remedy)
     held = series[~missing]
     categories = _categories(held, levels, name, argument)
     if levels is None and len(categories) > _MOST_NUMBERS and _are_fractions(categories):
@@ -178,7 +183,7 @@ def decoded_cells(column: TableColumn, codes: FloatArray, dtype: Any, index: Any
 
     dtype = pd.api.types.pandas_dtype(dtype)
     if column.categories is None:
-        return pd.Series(_numbers(codes, dtype), index=index)
+        return pd.Series(_numbers(column, codes, dtype), index=index)
     missing = np.isnan(codes)
     positions = np.where(missing, -1, codes).astype(np.int64)
     if isinstance(dtype, pd.CategoricalDtype):
@@ -199,12 +204,28 @@ def decoded_cells(column: TableColumn, codes: FloatArray, dtype: Any, index: Any
     return pd.Series(cells, index=index, dtype=object).astype(dtype)
 
 
-def _numbers(codes: FloatArray, dtype: Any) -> Any:
+def in_own_categories(cells: Any, dtype: Any) -> Any:
+    """Return cells of categories with those of a dtype, in its order; others that are held follow.
+
+    Models may be asked with the categories that they know; a table is given back as it came.
+    """
+    own = dtype.categories
+    others = [value for value in cells.dropna().unique() if value not in own]
+    return cells.cat.set_categories([*own, *others], ordered=dtype.ordered)
+
+
+def _numbers(column: TableColumn, codes: FloatArray, dtype: Any) -> Any:
     """Return numbers in the dtype of the column where nothing is lost, else as float64."""
     import pandas as pd
 
+    if plain_dtype(dtype).kind == "O":
+        # Numbers of the kind that was found among the objects.
+        return whole_where_possible(codes, plain_dtype(column.dtype)).astype(object)
     missing = np.isnan(codes)
     plain = plain_dtype(dtype)
+    if isinstance(dtype, pd.SparseDtype):
+        numbers = whole_where_possible(codes, plain)
+        return pd.arrays.SparseArray(numbers, fill_value=dtype.fill_value)
     nullable = isinstance(dtype, pd.api.extensions.ExtensionDtype)
     if not nullable:
         return whole_where_possible(codes, plain)
@@ -225,14 +246,16 @@ def plain_dtype(dtype: Any) -> np.dtype[Any]:
         import pandas as pd
 
         dtype = pd.api.types.pandas_dtype(dtype)
-    plain: np.dtype[Any] = np.dtype(getattr(dtype, "numpy_dtype", dtype))
+    for inner in ("numpy_dtype", "subtype"):  # of nullable and of sparse columns
+        dtype = getattr(dtype, inner, dtype)
+    plain: np.dtype[Any] = np.dtype(dtype)
     return plain
 
 
 def whole_where_possible(codes: FloatArray, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """Return the codes in the dtype of the column; as float64 where it is of integers and a code is none of them."""
-    if dtype.kind == "f" and dtype.itemsize < 8:
-        return codes.astype(dtype)
+    if dtype.kind == "f":
+        return codes.astype(dtype, copy=False)
     if dtype.kind in "iu" and codes.size and (codes == np.rint(codes)).all():
         limits = np.iinfo(dtype)
         if codes.min() >= limits.min and codes.max() <= limits.max:

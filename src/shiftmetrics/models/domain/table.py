@@ -20,6 +20,7 @@ from shiftmetrics.models.domain.cells import (
     TableColumn,
     coded_cells,
     decoded_cells,
+    in_own_categories,
     inferred,
     plain_dtype,
     whole_where_possible,
@@ -221,6 +222,17 @@ class CodedTable(Record):
         if self.is_frame:
             return frame
         return frame.to_numpy()
+
+    def given_back(self, codes: FloatArray, index: Any) -> Any:
+        """Return coded rows as the table was given: `decode`, with the categories that its dtypes name."""
+        import pandas as pd
+
+        rows = self.decode(codes, index=index)
+        if self.is_frame and self.dtypes is not None:
+            for column, dtype in zip(self.columns, self.dtypes, strict=True):
+                if isinstance(dtype, pd.CategoricalDtype) and rows[column.label].dtype != dtype:
+                    rows[column.label] = in_own_categories(rows[column.label], dtype)
+        return rows
 
     @property
     def labels(self) -> Any:

@@ -179,7 +179,7 @@ class ModelStabilityResult(StabilityResult):
             If the result holds no rows.
         """
         held = self._kept_rows()
-        return held.table.decode(held.codes, index=held.table.labels)
+        return held.table.given_back(held.codes, held.table.labels)
 
     def split_rows(self) -> Any:
         """Return the second places of the rows that stand in two, in the columns of ``X``; see ``plan.splits.rows``.
@@ -201,14 +201,14 @@ class ModelStabilityResult(StabilityResult):
                 labels = labels[:0]
             else:
                 labels = labels[splits.rows]
-        return held.table.decode(held.split_codes, index=labels)
+        return held.table.given_back(held.split_codes, labels)
 
     def samples(self) -> Any:
         """Return the rows as a DataFrame before the shift, or None."""
         if self.changed is None:
             return None
         table = self.changed.table
-        rows = table.decode(table.codes, index=table.labels)
+        rows = table.given_back(table.codes, table.labels)
         return self._as_frame(rows)
 
     def places(self) -> tuple[Any, Any]:

@@ -57,14 +57,17 @@ def columns_of(model: Any, X: Any) -> Any:
     has_own_names = names != [f"Column_{place}" for place in range(len(names))]  # of LightGBM
     if is_table(X) and has_own_names:
         columns = list(X.columns)
-        missing = [name for name in names if name not in set(columns)]
+        # Boosters know columns that are called by numbers by their digits.
+        called = {str(label): label for label in columns}
+        missing = [name for name in map(str, names) if name not in called]
         if missing:
             expected = "a table with the columns that the model was fitted on"
             got = f"none called {first_few(missing)}"
             raise ArgumentValueError("X", expected, got, f"It has {first_few(columns)}.")
-        if names == columns:
+        held = [called[str(name)] for name in names]
+        if held == columns:
             return X
-        return X[names]
+        return X[held]
     # Models of CatBoost that were loaded from a file say 0.
     n_features = getattr(model, "n_features_in_", None) or None
     try:

@@ -92,6 +92,8 @@ def _of_splines(step: Any, n_columns: int) -> list[list[float]] | None:
 
     if step.extrapolation not in ("constant", "linear", "continue"):
         return None
+    if step.degree == 0:  # beyond the last knot, scikit-learn raises
+        return None
     turns = []
     for spline in step.bsplines_:
         found = set(spline.t.tolist())

@@ -181,7 +181,9 @@ class _predicting:  # noqa: N801 - a context, used like a function
 
     def __enter__(self) -> None:
         # Each part has a mode of its own: frozen statistics stay in evaluation mode while others train.
-        self.modes = [(part, part.training) for part in self.module.modules()]
+        # Scripts that were frozen have none.
+        parts = [part for part in self.module.modules() if hasattr(part, "training")]
+        self.modes = [(part, part.training) for part in parts]
         if any(mode for _, mode in self.modes):
             try:
                 self.module.eval()
