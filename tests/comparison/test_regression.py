@@ -35,6 +35,26 @@ def test_chained_mse_is_the_error_before_plus_the_change() -> None:
     assert values == sorted(values)
 
 
+def test_intervals_rest_on_the_samples_whose_error_is_known() -> None:
+    y, before, _, _ = models(2, n_samples=8)
+    known = {name: np.append(column, np.zeros(500)) for name, column in before.items()}
+    labels = np.append(y, np.full(500, np.nan))
+    few = compare_regressions(before, before, labels=y)
+    many = compare_regressions(known, known, labels=labels)
+    for model, other in zip(few.models, many.models, strict=True):
+        assert (model.name, model.interval.low) == (other.name, pytest.approx(other.interval.low))
+        assert model.interval.high == pytest.approx(other.interval.high)
+
+
+def test_labels_of_samples_without_weight_are_none() -> None:
+    y, before, after, _ = models(0, n_samples=20)
+    labels = np.where(np.arange(20) < 5, y, np.nan)
+    weight = (np.arange(20) >= 5).astype(float)
+    with pytest.raises(ValueError, match="labels") as caught:
+        compare_regressions(after, before, labels=labels, sample_weight=weight)
+    assert caught.value.argument == "labels"
+
+
 def test_consensus_is_the_distance_to_the_median() -> None:
     _, before, after, _ = models(1)
     comparison = compare_regressions(after, before)

@@ -106,12 +106,15 @@ def compare_regressions(
         # E[(before - y)^2] where y is known, plus E[(after - before)^2]: the error after, were the two independent.
         known = np.isfinite(y)
         squares = np.where(known[:, None], (before - np.where(known, y, 0.0)[:, None]) ** 2, 0.0)
-        error = _mean_parts(squares, weights * known)
+        counted = weights * known
+        if not counted.any():
+            raise ArgumentValueError("labels", "known for a sample that has weight", "none")
+        error = _mean_parts(squares, counted)
         secondary["mse"] = error.sum(axis=0)
         criterion = CHAINED
         # the influence of each sample on either mean
         values = secondary["mse"] + secondary["mean_squared_change"]
-        influence = _centred(error, weights * known) + _centred(change, weights)
+        influence = _centred(error, counted) + _centred(change, weights)
     else:
         if len(names) < 3:
             expected = "given for fewer than three models"
@@ -121,17 +124,20 @@ def compare_regressions(
         consensus = np.median(after, axis=1, keepdims=True)
         distance = _mean_parts((after - consensus) ** 2, weights)
         values = distance.sum(axis=0)
+        counted = weights
         influence = _centred(distance, weights)
     chosen = always_resampling(resampling)
     # Where none was given, `always_resampling` has drawn a seed: here it is 0, so that ranks repeat.
     seed = chosen.rng if isinstance(resampling, Resampling) and resampling.rng is not None else 0
-    if chosen.groups is not None:
-        # Samples of a group go together: their influences add up.
-        units = ResamplingUnits.of(chosen.groups, len(after))
-        influence = np.stack([units.sums(column) for column in influence.T], axis=1)
+    # Samples of a group go together: their influences add up.
+    units = ResamplingUnits.of(chosen.groups, len(after))
+    influence = np.stack([units.sums(column) for column in influence.T], axis=1)
+    # An error known on few samples is known no better for all the others: Kish's effective number of those counted.
+    of_units = units.sums(counted)
+    n_effective = float(of_units.sum() ** 2 / (of_units @ of_units))
     return rank_models(
         names,
-        _paired(values, influence, chosen.confidence_level, seed),
+        _paired(values, influence, n_effective, chosen.confidence_level, seed),
         chosen.confidence_level,
         collapsed=[False] * len(names),
         secondary_metrics=[
@@ -178,12 +184,16 @@ def _centred(parts: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _paired(
-    values: FloatArray, influence: FloatArray, confidence_level: float, seed: int
+    values: FloatArray,
+    influence: FloatArray,
+    n_effective: float,
+    confidence_level: float,
+    seed: int,
 ) -> PairedValues:
     """Return values with intervals, and resamples whose errors go together as the influences do."""
     intervals = []
     for value, column in zip(values.tolist(), influence.T, strict=True):
-        below, above = skewed_errors(column, len(column), confidence_level)
+        below, above = skewed_errors(column, n_effective, confidence_level)
         interval = Interval(
             low=max(value - below, 0.0),
             high=value + above,
