@@ -251,6 +251,7 @@ class Chunks:
     def holding(self, number: int, chunk: Any) -> Chunks:
         """Return this array on a worker, where one chunk alone can be read, and is here."""
         self._window = threading.local()
+        # The window of this thread is the whole chunk, so that every block of it is a slice.
         rows = chunk if self.is_held else self.checked(chunk, number)
         self._window.rows = int(self.edges[number]), rows
         return self

@@ -188,6 +188,7 @@ class ArgumentError(Exception):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # Pickle would call the class with the message alone, which is what exceptions keep of their arguments.
         parts = (self.argument, self.expected, self.got, self.remedy)
         return functools.partial(type(self), verb=self.verb, place=self.place), parts
 

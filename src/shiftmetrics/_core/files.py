@@ -94,6 +94,7 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         remove_temporary(temporary)
         raise
+    # Inside a command it stays unfinished until all files are renamed together.
     if current_staging() is None:
         UNFINISHED.discard(temporary)
 

@@ -165,8 +165,10 @@ class _Unpickler(pickle.Unpickler):
         self._known: dict[bytes, Chunks] = {}
 
     def persistent_load(self, known: bytes) -> Chunks:
+        # One object for each array, however often the kernel refers to it.
         if known not in self._known:
             chunks: Chunks = pickle.loads(known)
+            # An array of another sample has no rows here, and this task asks it for none.
             if chunks.key in self._data:
                 chunks = chunks.holding(self._number, self._data[chunks.key])
             self._known[known] = chunks

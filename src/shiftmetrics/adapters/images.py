@@ -86,6 +86,7 @@ class ImageFiles(Sequence[Path]):
                 with Image.open(path) as image:
                     picture = _in_colour(image, path)
             except Exception as error:  # each format of images has its own for damaged files
+                # An error that names the file says what is wrong with it.
                 if isinstance(error, ValueError) and str(path) in str(error):
                     raise
                 raise ValueError(

@@ -111,6 +111,7 @@ def split_agreement(
         top = block.argmax(axis=2)  # ties go to the first class
         found = [top if pairs.classes is None else pairs.classes[top]]
         # What the predicted class lacks to 1: the sum over all others, which does not cancel.
+        # Blocks are in the scale of the pairs, and both betas in that of the scores as given.
         for factor in (beta / pairs.scale, 1.0 / pairs.scale):
             p = posteriors(block, prior, factor)
             np.put_along_axis(p, top[:, :, None], 0.0, axis=2)

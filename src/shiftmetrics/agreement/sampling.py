@@ -100,6 +100,8 @@ def sample_agreement(
     method = f"{units.n_units} {what} resampled with {more}, {resampling.n_resamples} resamples"
     # Resamples are means with other weights, so the interval is extended to hold the value itself.
     used = pairs.prior[pairs.prior > 0.0]
+    # No agreement exceeds the entropy of a predicted prior, which other samples may have up to log K; nor -log of
+    # the least entry of a given one.
     most = math.log(len(used)) if predicted else -math.log(used.min())
     if units.n_units == 1:  # one unit says nothing of how others vary
         ends = at_ceiling = (0.0, most)

@@ -194,6 +194,7 @@ def kernel_entropic_novelty(
     differing = None
     if kernel_of(kernel).knows_columns and encoder is None:
         differing = column_units(samples, weights)
+    # A bandwidth that is given is in the units of the features, which then stay as they are.
     units = differing if isinstance(bandwidth, str) else None
     width, choice = bandwidth_of(bandwidth, kernel, samples, given, generator, units)
     problem = NoveltyProblem(

@@ -273,4 +273,5 @@ def _set_apart(
     near = nearest_known(*(to_float64(part) for part in points))
     values = [gram.in_words(part) for part in parts]
     found = contrasts(values[0], values[1][near], names, gram.encoder)
+    # Positions within the other sample: the reference stands behind the test sample.
     return found, outside[near][:N_EXEMPLARS] - (0 if own else gram.n_test)
