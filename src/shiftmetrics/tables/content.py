@@ -119,6 +119,7 @@ class Content:
         """Return the content of a stream that unpacks this one, up to the largest size."""
         blocks = []
         size = 0
+        # A few kilobytes may unpack to more than there is memory for.
         while block := file.read(BLOCK_BYTES):
             size += len(block)
             self.check_size(size)

@@ -109,11 +109,13 @@ def date_columns(
         if column.type in ("integer", "number") or _is_unix_words(column, words, columns)
     ]
     has_dates = is_date or bool(words) or any(column.type == "date" for column in filled)
+    # Numbers alone are times only where the name of the column says so.
     if numbers and not has_dates and not _TIME_NAME.search(str(name)):
         return None
     # 1. The order of words of three numbers.
     found = chosen_orders(name, columns, words, date_order)
     if found.problem:
+        # Where numbers beside the words are no times, the column is none of dates, and has no problem.
         known = all(_unix_unit(column) for column in numbers)
         return DateColumns([], problem=found.problem) if known else None
     # 2. The clock of each row: of dates first, since they tell the unit of numbers beside them.
@@ -203,6 +205,7 @@ def _numbers(column: ColumnCells) -> FloatArray:
 
 def _side_of_words(column: ColumnCells, read: DateWords, order: DateOrder) -> _DatesOfTable:
     places = {word: place for place, word in enumerate(column.known)}
+    # A word that is no known one has the place -1, which takes the missing date that is appended.
     index = np.array([places.get(word, -1) for word in column.distinct], dtype=np.int64)
     clock = np.append(read.clocks[order], _NO_DATE)[index]
     offsets = np.append(read.offsets, np.nan)[index]
@@ -292,6 +295,7 @@ def _to_common_zone(name: str, sides: Sequence[_DatesOfTable]) -> list[str]:
     if len(known) < 2:
         return []
     largest = max(sets, key=len)
+    # One file has all offsets: they may be those of one zone.
     if all(part <= largest for part in sets):
         return []
     offsets = set().union(*sets)

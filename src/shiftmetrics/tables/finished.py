@@ -93,6 +93,7 @@ def _said(roles: FoundRoles, files: Sequence[PredictionTable]) -> list[FileReadi
     for place, (table, file) in enumerate(zip(roles.tables, files, strict=True)):
         ids = roles.key.names[place] if roles.key.names else ()
         confidence = roles.confidences[place] if place < len(roles.confidences) else None
+        # Labels that stand in a file of predictions are said with it; a file of labels has a sentence of its own.
         own_truth = None
         if (
             truth is not None

@@ -311,6 +311,7 @@ def joined_logs(logs: Sequence[LogCells], name: str) -> LogCells:
     settings: dict[str, str] = {}
     for log in logs:
         for key, value in log.settings.items():
+            # A setting that differs between the logs is told of each, by its name.
             known = settings.get(key)
             if known is None or known == value:
                 settings[key] = value

@@ -108,6 +108,7 @@ def _as_list(cell: Any) -> list[Any] | None:
         return list(cell)
     if not isinstance(cell, str) or not _is_list_like(cell):
         return None
+    # As JSON writes a list, or as Python prints one.
     for read in (json.loads, ast.literal_eval):
         try:
             found = read(cell.strip())

@@ -108,6 +108,7 @@ def _stacked(tables: Sequence[TableEvidence]) -> str | None:
         return None
     n_all = both.shape[1]
     for n_classes in range(2, min(MOST_CLASSES, n_all // FEWEST_GROUPS) + 1):
+        # The first row tells of most numbers of classes that they are not it, before all rows are added up.
         first = both[:, :n_classes].sum(axis=1)
         if n_all % n_classes or np.abs(first - 1.0).max() > ROUNDED_SUM:
             continue
@@ -132,7 +133,7 @@ def _have_boxes(names: set[str]) -> bool:
 
 
 def _has_many_rows_of_one(tables: Sequence[TableEvidence]) -> bool:
-    """Return True if the first column that is no number, or has the name of an image, repeats."""
+    """Return True if a column with the name of an item, such as an image or a document, repeats."""
     for table in tables:
         for column in table.columns.values():
             plain = plain_name(column.name)

@@ -256,7 +256,7 @@ class _Balance:
     def is_worth(
         self, condition: RuleCondition, rule: Sequence[RuleCondition], n_columns: int
     ) -> bool:
-        """Return True if a condition raises F and the likelihood by more than its choice among others explains."""
+        """Return True if a condition raises worth and likelihood by more than its choice among others explains."""
         choices = _LEVELS if condition.levels else _EDGES
         return bool(self._gain(condition, rule) >= _LEAST_NATS + np.log(n_columns * choices))
 
@@ -264,6 +264,8 @@ class _Balance:
         """Return by how much a condition makes it likelier that the sides differ; 0 where its worth hardly rises."""
         before = self._counts(rule)
         after = self._counts([*rule, condition])
+        # A rule is worth its own samples less three times the ordinary ones: what a condition cuts
+        # off must raise that by a hundredth of what stays.
         cut = before[0] - after[0]
         if _TIMES * self.ratio * (before[1] - after[1]) - cut < _GAIN * after[0]:
             return 0.0
@@ -295,6 +297,7 @@ class _Balance:
         for level, n in counts.items():
             n_others = others.get(level, 0)
             worth[level] = n - weight * n_others
+            # The standard deviation of the worth, where counts are those of Poisson.
             noise[level] = np.sqrt(n + weight**2 * n_others)
         levels = sorted(counts, key=lambda level: -worth[level])[:_MOST_LEVELS]
         levels = levels[:1] + [level for level in levels[1:] if worth[level] > noise[level]]

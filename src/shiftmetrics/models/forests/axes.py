@@ -128,6 +128,7 @@ class PieceAxis(NumberAxis):
         """Return a point of each cell, with all else as in a row of shape (1, n_features)."""
         points = np.repeat(row, self.n_cells, axis=0)
         points[:, self.column] = np.nan  # the last, where some are missing
+        # The last number of each cell; of the last one, which has no end, the first.
         points[: self.n_open, self.column] = np.append(self.edges, self.after(self.edges[-1:]))
         return points
 

@@ -101,6 +101,7 @@ class ChoiceScan:
         if self.problem.loss == "zero_one":
             margins = forest.margins(outputs, y)
             losses = np.asarray(margins <= forest.tolerance, dtype=np.float64)
+            # What is an error already is so at no distance, whatever the choices: see `result`.
             squared[self.wrong[rows]] = np.inf
             squared[np.arange(len(stay)), stay] = np.inf  # known to be right there
             nearest, choice = self._nearest(rows, squared, margins, outputs)

@@ -256,6 +256,7 @@ class Forest(Tree):
             else:
                 values.append(np.outer(tree.value, unit[tree.output]))
         value = np.concatenate(values)
+        # The logit of the first of two classes is 0.
         if link == "softmax" and value.shape[1] == 1:
             value = np.pad(value, ((0, 0), (1, 0)))
             base = np.pad(base, (1, 0))
@@ -322,6 +323,7 @@ def edge_for_float32(threshold: FloatArray, *, strict: bool) -> FloatArray:
         Whether the comparison is ``<``.
     """
     with np.errstate(over="ignore"):
+        # The last float32 that goes left: rounding may have taken it across the threshold.
         last = np.asarray(threshold, dtype=np.float32)
         beyond = last > threshold
         if strict:

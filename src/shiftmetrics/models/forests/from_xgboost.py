@@ -127,6 +127,7 @@ def _subsets(tree: Mapping[str, Any], n_nodes: int) -> tuple[IntArray, BoolArray
     if not nodes:
         return subset, None
     listed = np.asarray(tree["categories"], dtype=np.int64)
+    # One column more than there are listed codes stands for all from there on, which go left.
     width = int(listed.max()) + 2
     left = np.ones((len(nodes), width), dtype=np.bool_)
     starts = tree["categories_segments"]

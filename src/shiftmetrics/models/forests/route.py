@@ -145,6 +145,7 @@ def _of_errors(errors: ErrorSearch, theta1: float) -> WorstCase:
     least = np.minimum(errors.least, distances)
     lower = ZeroOneLoss(least, kind="lower_bound")
     upper = ZeroOneLoss(distances, kind="upper_bound")
+    # Rows that were not searched at all, and of which no error is known.
     left_out = int((np.isinf(distances) & (errors.reach == 0.0)).sum())
     return WorstCase(upper, points, lower=lower, refine=refine, left_out=left_out)
 

@@ -136,6 +136,7 @@ def _steps(pipeline: Any) -> list[Any]:
 
 def _check_library(step: Any) -> None:
     kind = type(step)
+    # A method that was set on the object itself counts in place of that of its class.
     own = {"transform", "predict", "decision_function"} & set(vars(step))
     if not kind.__module__.startswith(_LIBRARIES) or own:
         raise UnknownForm(f"The form of the step {kind.__name__} is not known.")
@@ -161,6 +162,7 @@ def _after(step: Any, forms: Forms, before: Before) -> Forms:
     name = type(step).__name__
     if name == "FrozenEstimator":
         return _after(step.estimator, forms, before)
+    # A selection takes some columns as they are.
     if hasattr(step, "get_support") and type(step).__module__.startswith("sklearn.feature_sel"):
         return [forms[place] for place in step.get_support(indices=True)]
     several = _SEVERAL.get(name)

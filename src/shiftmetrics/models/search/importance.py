@@ -81,6 +81,7 @@ class ValueRisks(NamedTuple):
     def worst(self, part: int = 0) -> float:
         """Return the highest risk of a part when the distribution of the values shifts by at most `RADIUS`."""
         held = self.fractions > 0.0
+        # Nothing but the weights of the values may change.
         result = worst_case_risk(
             FixedLoss(self.risks[part][held]),
             RADIUS,

@@ -46,6 +46,7 @@ def _read_npz(content: Content) -> Cells:
 
 def _read_member(content: Content, member: zipfile.ZipInfo) -> Any:
     with content.open() as file, zipfile.ZipFile(file) as archive:
+        # The header is looked at first: nothing is unpickled, and no member is unpacked that is too large.
         with archive.open(member) as stored:
             _check_header(content, stored)
         with archive.open(member) as stored:

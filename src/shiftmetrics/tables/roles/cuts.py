@@ -67,6 +67,7 @@ def form_of_two(
         return None
     readings = []
     cut = _cut(columns[0], truth)
+    # Odds of 1 are those of one half.
     if words & ODDS_NAMES and low >= 0.0:
         cut = 1.0
     elif low < 0.0 < high:
