@@ -321,6 +321,7 @@ def _limit_in_words(role: str, limit: float, nearest: float) -> str:
     for digits in range(4, 18):
         shown = float(f"{limit:.{digits}g}")
         step = 10.0 ** (np.floor(np.log10(abs(limit))) - digits + 1) if limit else 0.0
+        # Rounded, the limit may lie beyond either value: then one step nearer to the other.
         for candidate in (shown, shown + np.copysign(step, nearest - limit)):
             rounded = float(f"{candidate:.{digits}g}")
             inside = low <= rounded < high if nearest > limit else low < rounded <= high

@@ -161,6 +161,7 @@ def _missing_mark(cells: Any, name: str, argument: str) -> Missing | None:
     """Return how missing cells are written; None where there are none."""
     import pandas as pd
 
+    # By identity: NA, NaT and NaN are equal to nothing.
     marks: dict[int, Missing] = {id(None): "none", id(pd.NA): "NA", id(pd.NaT): "NaT"}
     found: dict[Missing, None] = {}
     for cell in cells.tolist():
@@ -188,6 +189,7 @@ def decoded_cells(column: TableColumn, codes: FloatArray, dtype: Any, index: Any
     positions = np.where(missing, -1, codes).astype(np.int64)
     if isinstance(dtype, pd.CategoricalDtype):
         categories = list(column.categories)
+        # A dtype that is known by its name alone, as from JSON, has no categories.
         if dtype.categories is None or list(dtype.categories) != categories:
             dtype = pd.CategoricalDtype(categories)
         categorical = pd.Categorical.from_codes(positions, dtype=dtype)

@@ -40,6 +40,7 @@ def read_committee(model: Any, read: Read) -> Forest | None:
     if isinstance(model, ensemble.VotingClassifier | ensemble.VotingRegressor):
         weights = np.ones(len(model.estimators_))
         if model.weights is not None:
+            # Weights are given for all members; those that were dropped have not been fitted.
             kept = [member != "drop" for _, member in model.estimators]
             weights = np.asarray(model.weights, dtype=np.float64)[kept]
         if getattr(model, "voting", "soft") == "hard":

@@ -69,6 +69,7 @@ def _boosted(model: Any) -> Forest | None:
     """Read gradient boosting: a constant, and steps of the size of the learning rate."""
     from sklearn.dummy import DummyClassifier, DummyRegressor
 
+    # A first guess by another model is no constant.
     if not isinstance(model.init_, str | DummyClassifier | DummyRegressor):
         return None
     trees = []

@@ -104,6 +104,7 @@ def _imputed_together(step: Any, forms: Forms) -> Forms:
 def _missing_flags(step: Any, forms: Forms) -> Forms:
     _refuse_sentinel(step, forms)
     if bool(_are_missing([step.missing_values])[0]):
+        # What is missing stays missing, so that its flags never change.
         return [ColumnForm("constant", frozenset())] * len(step.features_)
     return [forms[place] for place in step.features_]
 

@@ -175,6 +175,7 @@ def in_brief(sentence: str) -> tuple[str, str]:
         depth += token.count("(") - token.count(")")
         if place == len(tokens):
             return sentence, ""
+        # A mark within brackets ends no part.
         if depth == 0 and token.endswith((";", ":", ".")):
             end = place
     if not end:
