@@ -43,6 +43,7 @@ def is_in_chunks(value: object) -> bool:
 
 def is_labelled(value: object) -> bool:
     """Return True if ``value`` is a pandas object, whose rows carry labels."""
+    # Arrays of pyarrow have a method of that name.
     return hasattr(value, "index") and hasattr(value, "to_numpy") and not callable(value.index)
 
 

@@ -149,6 +149,7 @@ def is_batches(value: Any) -> bool:
         return False
     if any(hasattr(value, name) for name in ("shape", "__array__", "to_numpy", "keys")):
         return False
+    # A list of matrices is one of batches; of vectors or numbers, one of rows.
     if isinstance(value, list | tuple):
         return bool(value) and getattr(value[0], "ndim", 0) == 2
     return isinstance(value, Iterable) and not isinstance(value, _NO_BATCHES)

@@ -42,6 +42,7 @@ def check_rows_fit(
     if _any_sequential(arrays):
         threads = 1
     stored = [array for array in arrays if is_in_chunks(array)]
+    # A thread without a chunk holds none.
     threads = min(threads, max((array.n_chunks for array in stored), default=threads))
     held = COPIES * sum(array.chunk_bytes for array in stored) + THREAD_BYTES
     needed = threads * held + row_bytes * len(arrays[0])
@@ -69,6 +70,7 @@ def placed(blocks: list[slice], *samples: Sequence[Any]) -> list[slice]:
         return PlacedBlocks(blocks, lambda kernel, _reduce, _executor: map(kernel, blocks))
     # Cut the blocks at the ends of chunks: a job is what one thread or worker does with one chunk.
     jobs: list[_ChunkTask] = []
+    # Blocks count the rows of all samples one after the other, edges those of one sample.
     first = 0
     for sample in samples:
         cut_at = [array.edges for array in sample if is_in_chunks(array)]

@@ -141,6 +141,7 @@ def decode(value: Any, load_array: Callable[[Mapping[str, Any]], npt.NDArray[Any
         If a record lacks a field.
     """
     if isinstance(value, dict):
+        # What stands in the place of an array (`documents.keep_arrays`).
         if value.keys() == {"array", "dtype", "shape"}:
             return load_array(value)
         if value.keys() == {"text"} and value["text"] in ("inf", "-inf", "nan"):

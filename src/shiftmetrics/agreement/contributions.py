@@ -137,7 +137,7 @@ def split_agreement(
         groups[name] = GroupContribution(
             n_samples=int(rows.sum()),
             fraction=float(own.sum() / weights.sum()),
-            # The papers leave out log K: log sum_k p(k) q(k), summed over the pairs.
+            # The papers leave out log K: at their uniform prior, the sum of log sum_k p(k) q(k) over the pairs.
             log_pa=float(own @ parts[rows]) - float(own.sum()) * math.log(pairs.n_classes),
             confidence=means[0],
             reference_confidence=means[1],

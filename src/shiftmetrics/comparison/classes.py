@@ -238,5 +238,6 @@ def _largest_columns(pairs: ScorePairs) -> tuple[IntArray, IntArray]:
 
 def _varies(pairs: ScorePairs) -> bool:
     """Return True if the shifted scores of some rows differ by more than a constant."""
+    # The first block of rows tells enough: where it is constant, so is the model in all likelihood.
     block = to_float64(pairs.block(pairs.slices()[0])[0, ...])
     return bool(np.ptp(block, axis=0).max() > 1e-9)

@@ -16,6 +16,7 @@ from shiftmetrics._core.blocks import map_blocks, one_blas_thread
 from shiftmetrics.novelty.score.gram import Gram
 from shiftmetrics.novelty.score.kernels import EPSILON, refuse_indefinite
 
+# A round looks at so many rows, and takes so many of them as pivots at most.
 _CANDIDATES = 512
 _BLOCK_PIVOTS = 128
 _KEEP = 0.01

@@ -169,6 +169,7 @@ def _chosen(problem: NoveltyProblem) -> tuple[ScoreBasis | None, str, bool]:
     if not fits and _needs(problem, "landmarks") > limit:
         return None, f"no route to the score of {n_rows} rows fits into the memory limit", True
     # 3. Landmarks, where they leave out little enough; otherwise all of the matrix, or that of a part of the rows.
+    # Where the whole matrix is quick to factor, more landmarks than a quarter of the rows do not pay.
     most = max(n_rows // 4, _LEAST_RANK) if fits else _landmark_rank(problem)
     landmarks, factor = _landmarks(problem, most)
     left_out = float(factor.residual.mean())
@@ -237,5 +238,6 @@ def _refuse(problem: NoveltyProblem, method: Method) -> None:
 def _landmark_rank(problem: NoveltyProblem) -> int:
     """Return the most landmarks: as many as the time for all rows allows."""
     n_rows = problem.gram.n_rows
+    # The covariances of n rows in r coordinates take n r^2 multiplications.
     in_time = max(_LEAST_RANK, int((_PRODUCT / n_rows) ** 0.5))
     return min(_MAX_LANDMARKS, in_time, n_rows)
