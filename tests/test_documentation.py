@@ -103,7 +103,7 @@ def test_the_code_of_a_page_runs(
 def commands_of(page: Path) -> list[str]:
     """Return the command lines of a page, in blocks of any kind and within sentences."""
     text = page.read_text(encoding="utf-8")
-    block = r"^ *```(?:text|none|yaml|toml|console|bash|sh)\n(.*?)^ *```$"
+    block = r"^ *```[^\n]*\n(.*?)^ *```$"
     flags = re.MULTILINE | re.DOTALL
     inside = "\n".join(re.findall(block, text, flags))
     found = re.findall(r"^\W*(?:run: )?(shiftmetrics [a-z]+ .*)", inside, re.MULTILINE)

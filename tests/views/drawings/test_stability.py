@@ -159,3 +159,16 @@ def test_errors_rise_with_the_size_of_the_change_up_to_the_threshold():
     # what has no errors to count is drawn by its weights
     with pytest.raises(ValueError, match="rows"):
         plot(result.without_rows(), kind="errors")
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 20])
+def test_the_rate_of_now_is_written_within_the_axes(wrong):
+    distances = np.concatenate([np.zeros(wrong), np.linspace(0.1, 2.0, 100 - wrong)])
+    axes = plot(stability_criterion(ZeroOneLoss(distances), 0.4), kind="errors")
+    axes.figure.set_size_inches(4.2, 1.7)
+    axes.figure.canvas.draw()
+    frame = axes.get_window_extent()
+    (now,) = [text for text in axes.texts if text.get_text().startswith("now")]
+    assert now.get_window_extent().y0 >= frame.y0
+    high = axes.get_ylim()[1]
+    assert all(0.0 <= tick <= high for tick in axes.get_yticks())

@@ -1,7 +1,11 @@
 """Results as Markdown: what a decision leads with, and no markup from names."""
 
+import re
+import shlex
+
 import pytest
 
+from shiftmetrics import diff_models
 from shiftmetrics._core.files import is_ours
 from shiftmetrics.stability import FixedLoss, stability_criterion
 from shiftmetrics.views.report import render_markdown
@@ -64,3 +68,14 @@ def test_a_file_is_told_from_those_of_the_user(decided, tmp_path):
     assert is_ours(page, "md")
     page.write_text("# Mine\n")
     assert not is_ours(page, "md")
+
+
+@pytest.mark.parametrize(("name", "is_code"), [("new_*[x]*.csv", True), ("new`.csv", False)])
+def test_a_command_is_code_that_can_be_copied(name, is_code):
+    old, new = ["a"] * 30 + ["b"] * 30, ["a"] * 20 + ["b"] * 40
+    files = {"OLD": "old.csv", "NEW": name}
+    text = render_markdown({"diff": diff_models(old, new)}, files=files)
+    commands = re.findall(r"`(shiftmetrics diff [^`]*)`", text)
+    assert len(commands) == 2 * is_code
+    for command in commands:
+        assert shlex.split(command)[2:4] == ["old.csv", name]

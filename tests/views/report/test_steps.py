@@ -48,3 +48,10 @@ def test_a_flag_that_was_typed_is_left_out():
     assert with_files((step,), {}, typed) == ()
     typed = typed.replace("--curve ", "")
     assert with_files((step,), {}, typed) == (f"See more: {typed} --curve",)
+
+
+def test_what_goes_on_is_not_quiet():
+    for word in ("-q", "--quiet"):
+        typed = f"shiftmetrics diff a.csv {word} b.csv"
+        expected = "Write them: shiftmetrics diff a.csv b.csv --changed changed.csv"
+        assert with_files((WRITE,), {}, typed) == (expected,)

@@ -73,8 +73,11 @@ def draw_errors(result: Any, ax: Any = None) -> Any:
     line_at(ax, "y", plan.risk, format_percent(plan.risk))
     low = min(result.base_risk, risks[0])
     room = 0.25 * (plan.risk - low)
-    ax.set(xlim=(0.0, 1.08 * sizes[-1]), ylim=(max(low - room, 0.0), plan.risk + room))
+    # twice below, for what is written there; no rate is below 0
+    ax.set(xlim=(0.0, 1.08 * sizes[-1]), ylim=(low - 2.0 * room, plan.risk + room))
     percent_axes(ax, "y")
+    bottom, top = ax.get_ylim()
+    ax.set_yticks([tick for tick in ax.get_yticks() if max(bottom, 0.0) <= tick <= top])
     ax.set(xlabel=f"largest change,{result.distance_unit}", ylabel="error rate")
     ax.set_title("Errors, as samples change more", loc="left")
     return ax

@@ -9,6 +9,7 @@ from shiftmetrics._core.drawing import printable
 from shiftmetrics._core.files import MARK
 from shiftmetrics._core.result import Result
 from shiftmetrics.views.report.answer import Answer, answer_of
+from shiftmetrics.views.report.steps import command_in
 
 _MARKUP = re.compile(r"([\\`*_\[\]#|~$@])")
 """Signs that Markdown, or the site that shows it, may read as more than text."""
@@ -69,8 +70,18 @@ def _section(answer: Answer, heading: str) -> list[str]:
         lines.insert(-2, "|---" * len(answer.tiles) + "|")
         lines.append("")
     for step in answer.steps:
-        lines += [f"**{plain_text(step)}**", ""]
+        lines += [_step(step), ""]
     return lines + _bullets([*answer.findings, *(f"Warning: {text}" for text in answer.warnings)])
+
+
+def _step(step: str) -> str:
+    """Return a step; its command is code, which sites show with a button to copy it."""
+    before, command, after = command_in(step)
+    # a name of a file may hold the sign that ends code
+    if not command or "`" in command:
+        return f"**{plain_text(step)}**"
+    rest = plain_text(after.removeprefix("."))
+    return f"**{plain_text(before.rstrip())}** `{printable(command)}`{rest}"
 
 
 def _bullets(sentences: Sequence[str]) -> list[str]:

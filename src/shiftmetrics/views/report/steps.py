@@ -50,7 +50,7 @@ def with_files(
     >>> with_files((write, answer), {}, "shiftmetrics diff a.csv b.csv --changed c.csv")
     ('Then: shiftmetrics diff a.csv b.csv --labels c.csv',)
     """
-    typed = _words(command)
+    typed = [word for word in _words(command) if word not in ("-q", "--quiet")]
     named = []
     for step in steps:
         before, asked, after = command_in(step)
