@@ -36,6 +36,11 @@ def is_table(value: object) -> bool:
     return hasattr(value, "columns") and hasattr(value, "to_numpy")
 
 
+def is_partitioned(value: object) -> bool:
+    """Return True for a collection of Dask, whose rows are in partitions."""
+    return hasattr(value, "to_delayed") and hasattr(value, "npartitions")
+
+
 def is_in_chunks(value: object) -> bool:
     """Return True if ``value`` is out-of-core data, of which blocks are NumPy arrays (`_core.chunks`)."""
     return getattr(value, "in_chunks", False) is True

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import as_array, is_table, to_numpy
+from shiftmetrics._core.arrays import as_array, is_partitioned, is_table, to_numpy
 from shiftmetrics._core.chunks import COPIES, Chunks, computed
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.options import check_memory, check_memory_limit
@@ -33,7 +33,7 @@ KEPT_BYTES = 16 << 20
 
 def chunks_of(value: Any, argument: str) -> Chunks | None:
     """Return Dask collections, files or stored arrays as they are stored; None for anything else."""
-    if hasattr(value, "to_delayed") and hasattr(value, "npartitions"):
+    if is_partitioned(value):
         return _of_dask(value, argument)
     if hasattr(value, "get_fragments"):
         return _of_files(value, argument)

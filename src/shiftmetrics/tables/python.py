@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import is_table, to_numpy
+from shiftmetrics._core.arrays import is_partitioned, is_table, to_numpy
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics.tables.cells import Cells, generated_name
 from shiftmetrics.tables.content import Content, ReadOptions
@@ -39,6 +39,10 @@ def cells_of(value: Any, argument: str) -> Cells:
         from shiftmetrics.tables.readers.arrow import cells_of_arrow
 
         return cells_of_arrow(value.to_arrow(), content)
+    if is_partitioned(value):
+        raise ArgumentTypeError(
+            argument, "a table in memory", "a collection of Dask", "Call compute() first."
+        )
     if hasattr(value, "collect_schema"):
         raise ArgumentTypeError(
             argument, "a table", "a lazy one of polars", "Call collect() first."

@@ -33,43 +33,69 @@ def doubts_of_classes(
         return []
     everywhere = bool(known.all())
     labels = codes if everywhere else codes[known]
-    doubts = []
-    often: dict[str, float] = {}
-    for name, (own, words) in zip(names, answers, strict=True):
-        counts = np.bincount(own[own >= 0], minlength=len(words)) / len(own)
-        for word, fraction in zip(words, counts.tolist(), strict=True):
-            if fraction:
-                often[word] = max(fraction, often.get(word, 0.0))
-        # Answers in the numbering of the labels; what no label is has numbers of its own.
-        joint = {word: place for place, word in enumerate(dict.fromkeys((*classes, *words)))}
+    # All words in the numbering of the labels; gaps come last.
+    every = list(dict.fromkeys((*classes, *(word for _, words in answers for word in words))))
+    joint = {word: place for place, word in enumerate(every)}
+    n_words = len(every) + 1
+    counts = np.zeros((3, len(answers), n_words), dtype=np.int64)
+    for place, (own, words) in enumerate(answers):
         # The last entry stands for rows without an answer, whose code is -1.
-        lookup = np.array([*(joint[word] for word in words), len(joint)], dtype=np.int64)
-        given = lookup[own if everywhere else own[known]]
-        right = float((given == labels).mean())
-        chance = _chance(given, labels, len(joint) + 1)
+        lookup = np.array([*(joint[word] for word in words), len(every)], dtype=np.int64)
+        given = lookup[own]
+        labelled = given if everywhere else given[known]
+        counts[0, place] = np.bincount(given, minlength=n_words)
+        counts[1, place] = np.bincount(labelled, minlength=n_words)
+        counts[2, place] = np.bincount(labelled[labelled == labels], minlength=n_words)
+    label_counts = np.bincount(labels, minlength=n_words)
+    return doubts_of_counts(names, every, counts[0], counts[1], label_counts, counts[2])
+
+
+def doubts_of_counts(
+    names: Sequence[str],
+    words: Sequence[str],
+    answers: IntArray,
+    labelled_answers: IntArray,
+    labels: IntArray,
+    right: IntArray,
+) -> list[str]:
+    """Return the doubts of `doubts_of_classes` by counts of words.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What sentences call the models.
+    words : sequence of str
+        Answers and labels; what is counted behind them is a gap.
+    answers, labelled_answers, right : ndarray of shape (n_models, n_words or more)
+        Rows in which a model gives an answer, those of them with a label, and those where it is this answer.
+    labels : ndarray of shape (n_words or more,)
+        Rows with each label.
+    """
+    n_labels = int(labels.sum())
+    if n_labels < FEWEST:
+        return []
+    n_rows = int(answers[0].sum())
+    doubts = []
+    for place, name in enumerate(names):
+        is_right = int(right[place].sum()) / n_labels
+        # How often answers in a random order would be right: sum_k P(answer = k) P(label = k).
+        chance = float((labelled_answers[place] / n_labels) @ (labels / n_labels))
         # One standard error below chance, so that a model that knows nothing is no misreading.
-        error = np.sqrt(chance * (1.0 - chance) / len(labels))
-        if right < chance - error:
+        error = np.sqrt(chance * (1.0 - chance) / n_labels)
+        if is_right < chance - error:
             doubts.append(
-                f"{name} is right in {right:.0%} of the labelled rows, fewer than the {chance:.0%} of answers at "
+                f"{name} is right in {is_right:.0%} of the labelled rows, fewer than the {chance:.0%} of answers at "
                 "random: the classes or the rows may be misread"
             )
-    is_mostly_labelled = known.mean() >= 0.5
-    unknown = [name for name in sorted(set(often) - set(classes)) if often[name] > OFTEN]
-    if is_mostly_labelled:
-        doubts += [
-            f"no label is {name}, which is the answer in {often[name]:.0%} of the rows"
-            for name in unknown
-        ]
+    if n_labels < 0.5 * n_rows:
+        return doubts
+    often = answers.max(axis=0) / n_rows
+    unknown = [place for place in range(len(words)) if often[place] > OFTEN and not labels[place]]
+    doubts += [
+        f"no label is {words[place]}, which is the answer in {often[place]:.0%} of the rows"
+        for place in sorted(unknown, key=lambda place: words[place])
+    ]
     return doubts
-
-
-def _chance(answers: IntArray, labels: IntArray, n_words: int) -> float:
-    """Return how often answers in a random order would be right: sum_k P(answer = k) P(label = k)."""
-    n = len(labels)
-    first = np.bincount(answers, minlength=n_words) / n
-    second = np.bincount(labels, minlength=n_words) / n
-    return float(first @ second)
 
 
 def doubts_of_spelling(answers: Sequence[Words], truth: Words | None) -> tuple[list[str], bool]:

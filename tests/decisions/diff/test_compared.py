@@ -38,7 +38,7 @@ def test_totals_of_parts_add_up_to_those_of_the_whole(n_classes: int) -> None:
     total = reduce(PairTotals.__add__, [parts[2], parts[0], parts[3], parts[1]])
     assert (total.n_samples, total.n_known) == (400, 400)
     assert total.groups == whole.groups == {"north": 200, "south": 200}
-    for name in ("answers", "labels", "right"):
+    for name in ("answers", "labels", "right", "labelled_answers"):
         assert getattr(total, name).tolist() == getattr(whole, name).tolist()
     for name in ("n", "totals", "mean", "squares", "largest"):
         assert getattr(total.losses, name) == pytest.approx(

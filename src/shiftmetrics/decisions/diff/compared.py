@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
-import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
@@ -55,10 +54,10 @@ class LossSums:
 
     def __add__(self, other: LossSums) -> LossSums:
         # The law of T. Chan, G. Golub and R. LeVeque (The American Statistician 37, 1983).
-        n = self.n + other.n
+        n = max(self.n + other.n, 1)
         apart = other.mean - self.mean
         return LossSums(
-            n=n,
+            n=self.n + other.n,
             totals=self.totals + other.totals,
             mean=self.mean + apart * (other.n / n),
             squares=self.squares + other.squares + apart**2 * (self.n * other.n / n),
@@ -109,6 +108,8 @@ class PairTotals:
         Rows with each label.
     right : ndarray of shape (2, n_classes)
         Of these, rows in which each model is right.
+    labelled_answers : ndarray of shape (2, n_classes)
+        Rows with a label in which each model answers each class.
     groups : mapping of str to int
         Rows of each group.
     losses : LossSums or None
@@ -124,6 +125,7 @@ class PairTotals:
     answers: IntArray
     labels: IntArray
     right: IntArray
+    labelled_answers: IntArray
     groups: Mapping[str, int]
     losses: LossSums | None = None
     sampled: SampledRows | None = None
@@ -154,6 +156,7 @@ class PairTotals:
             answers=self.answers + other.answers,
             labels=self.labels + other.labels,
             right=self.right + other.right,
+            labelled_answers=self.labelled_answers + other.labelled_answers,
             groups=Counter(self.groups) + Counter(other.groups),
             losses=losses,
             sampled=sampled,
@@ -262,30 +265,30 @@ def _counts(pair: ClassPair | OutputPair) -> PairTotals:
     n_classes = 0 if isinstance(pair, OutputPair) else len(pair.classes)
     answers = np.zeros((2, n_classes), dtype=np.int64)
     right = np.zeros((2, n_classes), dtype=np.int64)
+    labelled = np.zeros((2, n_classes), dtype=np.int64)
     labels = np.zeros(n_classes, dtype=np.int64)
     if isinstance(pair, ClassPair):
         for place, codes in enumerate((pair.old_codes, pair.new_codes)):
             answers[place] = np.bincount(codes, minlength=n_classes)
             # A label that is not known is the code of no class.
+            labelled[place] = np.bincount(codes[known], minlength=n_classes)
             right[place] = np.bincount(codes[codes == pair.labels], minlength=n_classes)
-        labels = _counted(pair.labels[known], n_classes)
+        labels = np.bincount(pair.labels[known], minlength=n_classes)
     return PairTotals(
         n_samples=len(known),
         n_known=int(np.count_nonzero(known)),
         answers=answers,
         labels=labels,
         right=right,
+        labelled_answers=labelled,
         groups=groups,
     )
 
 
-def _counted(codes: IntArray, n_classes: int) -> npt.NDArray[np.int64]:
-    return np.bincount(codes, minlength=n_classes).astype(np.int64)
-
-
 def _loss_sums(pair: ClassPair) -> LossSums:
     """Return the sums of both losses, a block at a time: the probabilities of all rows would fill the memory."""
-    parts = []
+    nothing = np.zeros(2)
+    parts = [LossSums(n=0, totals=np.zeros((2, 2)), mean=nothing, squares=nothing, largest=nothing)]
     for rows in row_blocks(len(pair.labels), 16 * len(pair.classes)):
         truth = pair.labels[rows]
         old = _losses(pair.probabilities(pair.old, rows), truth)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.arrays import is_partitioned
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.result import Interval, Status, settings_of
 from shiftmetrics._core.validation import check_integer
@@ -16,7 +17,6 @@ from shiftmetrics.decisions.diff.allowance import Allowance, Population
 from shiftmetrics.decisions.diff.changes import labelled_rows, prediction_diff
 from shiftmetrics.decisions.diff.compared import ComparedRows, PairTotals, compared_rows
 from shiftmetrics.decisions.diff.evidence import (
-    best_constant,
     evidence_of_classes,
     evidence_of_outputs,
 )
@@ -84,7 +84,8 @@ def diff_models(
         a regression. The answer is the class of the largest score, the first of equal ones. Tables
         may hold ids, labels and groups too: they are found by what both tables hold, and
         ``settings["found"]`` says so. ``new`` may be None where `RoleOptions` names the answers of
-        two models in one table.
+        two models in one table. Two data frames of Dask are joined by their ids where they live:
+        only changed rows come to this process. Labels and groups are named columns then, labels also a table.
     labels : str, array or DataFrame, optional
         True classes or values: a column of either table, one for each row of ``old`` (missing where
         unknown), or a table of ids and labels. The table of `DiffResult.to_frame`, filled in, says
@@ -165,7 +166,12 @@ def diff_models(
         threshold=threshold,
         tolerance=tolerance,
     )
-    compared = compared_rows(read_pair(old, new, arguments))
+    if is_partitioned(old) or is_partitioned(new):
+        from shiftmetrics.decisions.diff.partitions import compared_in_partitions
+
+        compared = compared_in_partitions(old, new, arguments)
+    else:
+        compared = compared_rows(read_pair(old, new, arguments))
     pair = compared.pair
     if isinstance(pair, OutputPair):
         if costs is not None:
@@ -297,9 +303,7 @@ def _result(
     if isinstance(pair, OutputPair):
         evidence = evidence_of_outputs(pair)
     else:
-        evidence = evidence_of_classes(compared)
-        constant = best_constant(compared.totals, pair.classes, gains)
-        evidence = dataclasses.replace(evidence, constant=constant)
+        evidence = evidence_of_classes(compared, gains)
     if interval is not None:
         parts = differences_by_part(
             compared, gains, plan if is_planned else None, is_complete=is_complete

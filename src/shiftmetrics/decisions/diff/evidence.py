@@ -24,14 +24,15 @@ TIED = 1e-12
 """Relative difference of two costs that is rounding."""
 
 
-def evidence_of_classes(compared: ComparedRows) -> DiffEvidence:
+def evidence_of_classes(compared: ComparedRows, gains: Gains) -> DiffEvidence:
     """Return what two classifiers' answers and probabilities say beside the difference of their accuracies."""
     pair = compared.pair
     assert isinstance(pair, ClassPair)
     totals = compared.totals
     kappa = _kappa(compared)
+    constant = _best_constant(totals, pair.classes, gains)
     if totals.sampled is None:
-        return DiffEvidence(kappa=kappa)
+        return DiffEvidence(kappa=kappa, constant=constant)
     # The fraction of flips does not get sharper with a million rows.
     result = posterior_agreement(totals.sampled.new, totals.sampled.old, kind="proportions")
     return DiffEvidence(
@@ -40,6 +41,7 @@ def evidence_of_classes(compared: ComparedRows) -> DiffEvidence:
         flipped=result.equivalent_error,
         estimate=_estimate(pair) / compared.n_samples,
         measures=_calibration(totals),
+        constant=constant,
     )
 
 
@@ -59,7 +61,7 @@ def evidence_of_outputs(pair: OutputPair) -> DiffEvidence:
     return DiffEvidence(measures=(measure,))
 
 
-def best_constant(
+def _best_constant(
     totals: PairTotals, classes: npt.NDArray[Any], gains: Gains
 ) -> ConstantAnswer | None:
     """Return what the best constant answer has; None where labels are missing."""

@@ -21,6 +21,9 @@ from shiftmetrics.decisions.predictions.predictions import (
 )
 from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables
 
+OTHER_ANSWERS = "answers that are not always the largest score"
+"""How answers that stand beside scores are read where they count in place of the largest one."""
+
 UNLABELLED = -1
 """Code of a label that is not known."""
 
@@ -68,8 +71,8 @@ def _pair_at(rows: MatchedRows, tables: PredictionTables, threshold: float | Non
         classes=np.array(classes),
         old=old,
         new=new,
-        old_codes=_joint(old, classes)[rows.old_rows],
-        new_codes=_joint(new, classes)[rows.new_rows],
+        old_codes=joint_codes_of(old, classes)[rows.old_rows],
+        new_codes=joint_codes_of(new, classes)[rows.new_rows],
         labels=labels,
         threshold=threshold,
     )
@@ -120,7 +123,7 @@ def _served(
         argument=file.argument,
         names=file.classes,
         codes=codes,
-        form="answers that are not always the largest score",
+        form=OTHER_ANSWERS,
         has_columns=True,
     )
 
@@ -154,7 +157,7 @@ def _all_classes(old: ServedPredictions, new: ServedPredictions) -> list[str]:
     return list(old.names if old.has_columns else new.names)
 
 
-def _joint(served: ServedPredictions, classes: list[str]) -> IntArray:
+def joint_codes_of(served: ServedPredictions, classes: list[str]) -> IntArray:
     """Return the answers as positions among the classes of both."""
     places = np.array([classes.index(name) for name in served.names], dtype=np.int64)
     # Mostly the numbering is that of both already, and nothing is copied.

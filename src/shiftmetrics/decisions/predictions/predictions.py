@@ -14,6 +14,10 @@ from shiftmetrics._core.class_names import sort_key
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.probabilities import SUM_TOLERANCE
 
+SCORES = "scores"
+SEPARATE = "scores from 0 to 1, whose rows do not add up to 1"
+"""Forms of scores that are no parts of a whole."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ServedPredictions:
@@ -102,6 +106,7 @@ def class_scores(
     second: str | None = None,
     *,
     largest: IntArray | None = None,
+    like: ServedPredictions | None = None,
 ) -> ServedPredictions:
     """Read a column of scores for each class: probabilities, percentages, votes, log-probabilities, or any scores.
 
@@ -119,6 +124,8 @@ def class_scores(
         Which class is the second one; by default that of the second column.
     largest : ndarray of shape (n_rows,), optional
         The column of the largest score of each row, the first of equal ones, where it is known.
+    like : ServedPredictions, optional
+        What the scores are taken for: that of the whole, of which these rows are a part.
 
     Raises
     ------
@@ -143,9 +150,6 @@ def class_scores(
         if np.count_nonzero(is_largest) != len(block):
             n_tied += int((is_largest.sum(axis=1) > 1).sum())
         least = min(least, float(block.min()))
-    # Rows of one and the same sum are proportions: probabilities, percentages, votes of trees.
-    total = totals[0]
-    same_total = bool(np.all(np.abs(totals - total) <= SUM_TOLERANCE * abs(total)))
     served = ServedPredictions(
         argument=argument,
         names=names,
@@ -153,22 +157,33 @@ def class_scores(
         n_tied=n_tied,
         has_columns=True,
     )
-    if least >= 0.0 and total > 0.0 and same_total:
-        form = "probabilities" if abs(total - 1.0) <= SUM_TOLERANCE else f"parts of {total:g}"
-        served = replace(
-            served, scores=scores, are_proportions=True, form=form, confidence=top / totals
-        )
-    elif least >= 0.0 and top.max() <= 1.0:
+    form = _form_of(least, top, totals) if like is None else like.form
+    served = replace(served, form=form)
+    if form == SEPARATE:
         # Each class on its own scale: how sure the answer is, these do not say.
-        served = replace(served, form="scores from 0 to 1, whose rows do not add up to 1")
+        pass
+    elif form != SCORES:
+        served = replace(served, scores=scores, are_proportions=True, confidence=top / totals)
     else:
         # The softmax of log-probabilities is the probabilities themselves.
-        served = replace(served, scores=scores, form="scores")
+        served = replace(served, scores=scores)
         confidence = np.empty(n_rows)
         for rows in row_blocks(n_rows, 8 * n_classes):
             confidence[rows] = served.probabilities(rows).max(axis=1)
         served = replace(served, confidence=confidence)
     return served if threshold is None else _at_threshold(served, scores, threshold, second)
+
+
+def _form_of(least: float, top: FloatArray, totals: FloatArray) -> str:
+    """Return what scores are, by the least of all, the largest of each row, and the sums of the rows."""
+    # Rows of one and the same sum are proportions: probabilities, percentages, votes of trees.
+    total = totals[0]
+    same_total = bool(np.all(np.abs(totals - total) <= SUM_TOLERANCE * abs(total)))
+    if least >= 0.0 and total > 0.0 and same_total:
+        return "probabilities" if abs(total - 1.0) <= SUM_TOLERANCE else f"parts of {total:g}"
+    if least >= 0.0 and top.max() <= 1.0:
+        return SEPARATE
+    return SCORES
 
 
 def _at_threshold(
