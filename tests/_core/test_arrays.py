@@ -15,12 +15,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from optional import array_api_strict, torch
+from shiftmetrics import audit_samples
 from shiftmetrics._core.arrays import (
     Workspace,
     as_array,
+    check_in_memory,
     entropy,
     float64_rows,
     is_labelled,
+    is_partitioned,
     is_table,
     namespace,
     to_float64,
@@ -281,3 +284,21 @@ def test_each_thread_has_its_own_buffers() -> None:
     thread.start()
     thread.join()
     assert not np.shares_memory(mine, theirs[0])
+
+
+def test_collections_of_dask_are_no_tables_in_memory() -> None:
+    """Read as an array, a data frame of Dask would lose the names of its columns."""
+
+    class Partitioned:
+        npartitions = 2
+
+        def to_delayed(self) -> list[object]:
+            return []
+
+    assert is_partitioned(Partitioned())
+    assert not is_partitioned(np.ones(3))
+    check_in_memory(np.ones(3), "reference")
+    with pytest.raises(TypeError, match="reference must be a table in memory"):
+        check_in_memory(Partitioned(), "reference")
+    with pytest.raises(TypeError, match="reference must be a table in memory"):
+        audit_samples(Partitioned(), np.ones((3, 2)))

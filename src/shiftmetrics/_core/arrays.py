@@ -41,6 +41,13 @@ def is_partitioned(value: object) -> bool:
     return hasattr(value, "to_delayed") and hasattr(value, "npartitions")
 
 
+def check_in_memory(value: object, argument: str) -> None:
+    """Refuse collections of Dask, which would be read as an array without names of columns."""
+    if is_partitioned(value):
+        remedy = "Call compute() on it, or on a sample of its rows."
+        raise ArgumentTypeError(argument, "a table in memory", "a collection of Dask", remedy)
+
+
 def is_in_chunks(value: object) -> bool:
     """Return True if ``value`` is out-of-core data, of which blocks are NumPy arrays (`_core.chunks`)."""
     return getattr(value, "in_chunks", False) is True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import is_partitioned, is_table, to_numpy
+from shiftmetrics._core.arrays import check_in_memory, is_table, to_numpy
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics.tables.cells import Cells, generated_name
 from shiftmetrics.tables.content import Content, ReadOptions
@@ -39,10 +39,7 @@ def cells_of(value: Any, argument: str) -> Cells:
         from shiftmetrics.tables.readers.arrow import cells_of_arrow
 
         return cells_of_arrow(value.to_arrow(), content)
-    if is_partitioned(value):
-        raise ArgumentTypeError(
-            argument, "a table in memory", "a collection of Dask", "Call compute() first."
-        )
+    check_in_memory(value, argument)
     if hasattr(value, "collect_schema"):
         raise ArgumentTypeError(
             argument, "a table", "a lazy one of polars", "Call collect() first."

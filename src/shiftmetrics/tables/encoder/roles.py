@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import is_table
+from shiftmetrics._core.arrays import check_in_memory, is_table
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import first_few
@@ -48,6 +48,7 @@ def as_frame(value: Any, argument: str) -> pd.DataFrame:
     """
     import pandas as pd
 
+    check_in_memory(value, argument)
     if isinstance(value, pd.DataFrame):
         frame = value
     elif is_table(value) and hasattr(value, "to_pandas"):
