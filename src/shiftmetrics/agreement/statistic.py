@@ -241,6 +241,7 @@ def block_agreement(
     """Return f and its derivative by beta for a slice of pairs, each of shape (n_betas, n_rows)."""
     parts = [difference(part) for part in _log_partitions(pairs, pairs.block(rows), betas)]
     both = to_float64(namespace(*parts).stack(parts))
+    # Values and slopes stand in turns, for each beta.
     return both[::2], both[1::2]
 
 
@@ -323,12 +324,15 @@ def _block_limits(pairs: ScorePairs, rows: slice) -> AgreementLimits:
 def _of_largest(block: Array) -> Array:
     """Return the indicators of the sets A, B and (A and B) of classes with the largest score, as float64."""
     xp = namespace(block)
+    # Rows are centred: their largest score is exactly 0.
     best = xp.astype(block[:2, ...] == 0.0, xp.float64)
     return xp.concat([best, best[:1, ...] * best[1:, ...]])
 
 
 def _rows_at_infinity(pairs: ScorePairs, rows: slice) -> FloatArray:
     block = pairs.block(rows)
+    # f goes to log pi(A and B) - log pi(A) - log pi(B), which is minus infinity where A and B have no class in
+    # common.
     masses = to_float64(_of_largest(block) @ pairs.prior_vector(block))
     with np.errstate(divide="ignore"):
         return np.asarray(difference(np.log(masses)))

@@ -66,6 +66,7 @@ class PairedValues:
         # Times the scale: agreement over its ceiling is ranked by the resamples of agreement.
         factors = np.broadcast_to(np.asarray(scale, dtype=np.float64), len(results))
         one_more = [[_one_more(result, other) for other in results] for result in results]
+        # One more row counts by the largest factor of all models, the cautious way.
         scaled = []
         for interval, factor in zip(intervals, factors.tolist(), strict=True):
             scaled.append(replace(interval, low=factor * interval.low, high=factor * interval.high))

@@ -194,6 +194,7 @@ class StabilityProblem:
 
     def influence(self, of_rows: FloatArray) -> FloatArray:
         """Return what one more sample (or group of samples) like each would add to the least cost, to first order."""
+        # Divergences give minus the influence up to a constant: less their mean, influences sum to 0.
         return -self.unit_sums(of_rows - np.average(of_rows, weights=self.weights))
 
     def unit_sums(self, values: FloatArray) -> FloatArray:
