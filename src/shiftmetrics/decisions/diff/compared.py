@@ -116,6 +116,9 @@ class PairTotals:
         Of models with probabilities, where all rows have a label.
     sampled : SampledRows or None
         Of models with probabilities.
+    estimate : float
+        Of models with probabilities, how many more rows the new model is right in if labels were distributed as the
+        mean of both models' probabilities says.
     ranked : tuple of arrays, or None
         Of two classes with probabilities, where all rows have a label.
     """
@@ -129,6 +132,7 @@ class PairTotals:
     groups: Mapping[str, int]
     losses: LossSums | None = None
     sampled: SampledRows | None = None
+    estimate: float = 0.0
     ranked: RankedRows | None = None
 
     @property
@@ -160,6 +164,7 @@ class PairTotals:
             groups=Counter(self.groups) + Counter(other.groups),
             losses=losses,
             sampled=sampled,
+            estimate=self.estimate + other.estimate,
             ranked=ranked,
         )
 
@@ -171,7 +176,7 @@ class ComparedRows:
     Attributes
     ----------
     pair : ClassPair or OutputPair
-        Of classes, the rows whose answer changes, in the order of the old file; of outputs, all rows.
+        Of classes, the rows whose answer changes, in the order of the old file, without scores; of outputs, all rows.
     positions : ndarray of shape (n_held,)
         Places of these rows among all that are compared.
     totals : PairTotals
@@ -209,7 +214,7 @@ def compared_rows(pair: ClassPair | OutputPair) -> ComparedRows:
     own = pair.rows.old_rows
     sampled = wanted if isinstance(own, slice) else np.flatnonzero(np.isin(own, wanted))
     return ComparedRows(
-        pair=pair.taken(rows),
+        pair=pair.taken(rows).without_scores(),
         positions=rows,
         totals=totals_of_classes(pair, sampled, sampled, ranks=True),
     )
@@ -243,7 +248,7 @@ def totals_of_classes(
         old=pair.probabilities(pair.old, sampled),
         new=pair.probabilities(pair.new, sampled),
     )
-    totals = replace(totals, sampled=kept)
+    totals = replace(totals, sampled=kept, estimate=_estimate(pair))
     if not totals.all_labelled:
         return totals
     totals = replace(totals, losses=_loss_sums(pair))
@@ -304,6 +309,20 @@ def _loss_sums(pair: ClassPair) -> LossSums:
         )
         parts.append(part)
     return reduce(LossSums.__add__, parts)
+
+
+def _estimate(pair: ClassPair) -> float:
+    """Return the difference of right answers under labels that follow the mean of both models' probabilities."""
+    # Only rows whose answer changes can differ.
+    rows = np.flatnonzero(pair.changed)
+    total = 0.0
+    for block in row_blocks(len(rows), 16 * len(pair.classes)):
+        own = rows[block]
+        mean = 0.5 * (pair.probabilities(pair.old, own) + pair.probabilities(pair.new, own))
+        places = np.arange(len(mean))
+        total += float(mean[places, pair.new_codes[own]].sum())
+        total -= float(mean[places, pair.old_codes[own]].sum())
+    return total
 
 
 def _losses(probabilities: FloatArray, truth: IntArray) -> FloatArray:

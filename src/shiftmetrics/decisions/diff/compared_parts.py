@@ -102,7 +102,7 @@ def compare_part(
         others = np.isin(np.arange(len(new)), places, invert=True)
         example = str(new[KEY].to_numpy()[others][0])
     return PartOfPair(
-        pair=pair.taken(changed),
+        pair=pair.taken(changed).without_scores(),
         positions=own[changed],
         totals=totals_of_classes(pair, sampled, own[sampled], ranks=ranks),
         alone=np.empty(0, dtype=np.int64) if strangers else positions[~there],

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
-from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.probabilities import cohen_kappa
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.decisions.diff.compared import ComparedRows, PairTotals
@@ -39,7 +38,7 @@ def evidence_of_classes(compared: ComparedRows, gains: Gains) -> DiffEvidence:
         kappa=kappa,
         agreement=result.normalized,
         flipped=result.equivalent_error,
-        estimate=_estimate(pair) / compared.n_samples,
+        estimate=totals.estimate / compared.n_samples,
         measures=_calibration(totals),
         constant=constant,
     )
@@ -86,18 +85,6 @@ def _kappa(compared: ComparedRows) -> float | None:
     agreeing = (n - len(compared.positions)) / n
     rates = compared.totals.answers / n
     return cohen_kappa(agreeing, float(rates[0] @ rates[1]))
-
-
-def _estimate(pair: ClassPair) -> float:
-    """Return the difference of right answers under labels that follow the mean of both models' probabilities."""
-    total = 0.0
-    # Only rows whose answer changes can differ.
-    for block in row_blocks(len(pair.labels), 16 * len(pair.classes)):
-        mean = 0.5 * (pair.probabilities(pair.old, block) + pair.probabilities(pair.new, block))
-        places = np.arange(len(mean))
-        total += float(mean[places, pair.new_codes[block]].sum())
-        total -= float(mean[places, pair.old_codes[block]].sum())
-    return total
 
 
 def _calibration(totals: PairTotals) -> tuple[QualityMeasure, ...]:

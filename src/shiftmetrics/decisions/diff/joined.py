@@ -56,14 +56,10 @@ def _joined_sides(sides: Sequence[ServedPredictions]) -> ServedPredictions:
     confidence = None
     if first.confidence is not None:
         confidence = np.concatenate([_present(side.confidence) for side in sides])
-    scores = None
-    if first.scores is not None:
-        scores = np.concatenate([side.scores for side in sides])
     return replace(
         first,
         codes=np.concatenate([side.codes for side in sides]),
         confidence=confidence,
-        scores=scores,
         n_tied=sum(side.n_tied for side in sides),
     )
 

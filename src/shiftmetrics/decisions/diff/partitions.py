@@ -173,7 +173,7 @@ class _PartitionedPair:
 
     def _sum_of(
         self,
-        found: Sequence[PartOfPair],
+        found: list[PartOfPair],
         recipe: PairRecipe,
         witnesses: tuple[ClassPair, PairTotals],
     ) -> ComparedRows:
@@ -197,7 +197,10 @@ class _PartitionedPair:
             notes.append(
                 f"areas under curves need the order of all rows, and are left out above {MOST_RANKED:,}"
             )
-        pair = joined_pairs([part.pair for part in found]).taken(order)
+        pair = joined_pairs([part.pair for part in found])
+        # Freed before more is made of them.
+        found.clear()
+        pair = pair.taken(order)
         return ComparedRows(
             pair=with_global_doubts(pair, witnesses, totals, notes),
             # Places among the rows that are compared.

@@ -135,6 +135,10 @@ class ClassPair:
             labels=self.labels[rows],
         )
 
+    def without_scores(self) -> ClassPair:
+        """Return the answers with their confidence alone: all that is asked of single rows in the end."""
+        return replace(self, old=replace(self.old, scores=None), new=replace(self.new, scores=None))
+
     @property
     def forms(self) -> tuple[str, ...]:
         """How the predictions were read, for people."""
