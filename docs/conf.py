@@ -74,6 +74,7 @@ html_extra_path = ["_extra"]
 html_favicon = "_static/icon.svg"
 html_css_files = ["shiftmetrics.css"]
 html_js_files = ["copy.js"]
+html_search_scorer = str(Path(__file__).parent / "search_scorer.js")
 html_copy_source = False
 html_show_sourcelink = False
 pygments_style = "a11y-high-contrast-light"  # every colour readable on its ground

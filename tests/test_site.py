@@ -52,6 +52,32 @@ def test_a_formula_is_as_large_as_its_text(formulas):
     assert wider > 4 * width
 
 
+@pytest.mark.parametrize(
+    ("asked", "page"),
+    [
+        ("compare two models", "diff"),
+        ("label rows", "label_first"),
+        ("compare language model", "language_models"),
+        ("pytest", "tests_and_jobs"),
+        ("github actions", "tests_and_jobs"),
+        ("what changed", "audit"),
+        ("watch batches alarms", "monitor"),
+        ("rank models", "comparison"),
+        ("breaks model robustness", "stability_models"),
+        ("test shift", "agreement"),
+        ("early stopping", "training-loops"),
+        ("mlflow notebooks", "notebooks"),
+        ("parquet", "files"),
+    ],
+)
+def test_titles_hold_the_words_by_which_people_search(asked, page):
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    title = re.search(r"^# (.*)$", text, re.MULTILINE)[1].lower()
+    assert all(word in title for word in asked.split())
+    # which pages come first where titles hold the words alike
+    assert f"|{page}|" in (DOCS / "search_scorer.js").read_text(encoding="utf-8")
+
+
 def test_the_site_loads_nothing_from_elsewhere():
     assert "mathjax" not in (DOCS / "conf.py").read_text(encoding="utf-8")
     for asset in (DOCS / "_static").glob("*.[cj]s*"):
