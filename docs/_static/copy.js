@@ -29,6 +29,10 @@ function addButton(box) {
 // Output is read, not copied; what scrolls is within reach of the keyboard.
 document.querySelectorAll("div.highlight-python pre, div.highlight-console pre, div.highlight-toml pre, div.highlight-yaml pre, div.highlight-bash pre")
   .forEach(addButton);
+document.querySelectorAll("div.highlight-text pre").forEach((box) => {
+  // commands without their output
+  if (/^(shiftmetrics|pip) /.test(box.textContent)) addButton(box);
+});
 document.querySelectorAll(".table-wrapper").forEach((box) => {
   box.tabIndex = 0;
   box.setAttribute("role", "group");
