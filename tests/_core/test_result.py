@@ -21,6 +21,7 @@ from shiftmetrics._core.result import (
     Result,
     Status,
     format_number,
+    format_percent,
     plain_figure,
     settings_of,
 )
@@ -375,3 +376,9 @@ def test_plain_figures_are_near_and_have_no_exponent(value: float, digits: int) 
     said = float(text.replace(",", ""))
     assert said == pytest.approx(value, rel=0.51 * 10.0 ** (1 - digits))
     assert "e" not in text or abs(value) < 1e-3
+
+
+def test_percentages_have_the_digits_that_were_asked_for() -> None:
+    fractions = (0.0997, 0.1, 0.00998, 0.9997, 0.995, 0.27, 0.0042, -0.0997, 1.0 - 1e-13)
+    said = ["10 %", "10 %", "1.0 %", "99.97 %", "99.5 %", "27 %", "0.42 %", "-10 %", "100 %"]
+    assert [format_percent(fraction) for fraction in fractions] == said

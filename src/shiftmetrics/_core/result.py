@@ -288,7 +288,9 @@ def format_percent(fraction: float, digits: int = 2) -> str:
         value = 100.0
     if value in (0.0, 100.0) or not math.isfinite(value):
         return f"{value:.0f} %"
-    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    # Of the rounded value: 9.97 is 10 with two digits, not 10.0.
+    rounded = float(f"{value:.{digits - 1}e}")
+    places = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
     text = f"{value:.{places}f}"
     while float(text) in (0.0, 100.0):
         places += 1
