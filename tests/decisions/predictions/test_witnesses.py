@@ -7,9 +7,9 @@ from shiftmetrics.decisions.predictions.partitioned_tables import KEY
 from shiftmetrics.decisions.predictions.predictions import class_scores
 from shiftmetrics.decisions.predictions.witnesses import (
     ScoreLimits,
-    limits_of,
     score_columns,
     witness_columns,
+    witness_limits_of,
     witnesses_of,
 )
 from shiftmetrics.tables.reading import FileReading
@@ -43,7 +43,7 @@ def test_an_answer_beside_scores_is_shown_with_each_class_of_the_largest_one() -
 def strangers(scores: list[list[float]], more: list[list[float]]) -> list[bool]:
     sample = np.array(scores)
     served = class_scores(sample, "old", ("a", "b"))
-    return limits_of(SCORED, served, sample).strangers(np.array(more)).tolist()
+    return witness_limits_of(SCORED, served, sample).strangers(np.array(more)).tolist()
 
 
 def test_scores_that_contradict_a_sample_are_strangers() -> None:
@@ -63,5 +63,5 @@ def test_limits_of_one_column_are_those_of_its_form() -> None:
     for form, most in (("probability", 1.0), ("percentage", 100.0), ("margin", np.inf)):
         reading = FileReading(name="old", form=form, answer="p", between=("a", "b"))
         assert score_columns(reading) == ("p",)
-        limits = limits_of(reading, served, np.array([[0.25]]))
+        limits = witness_limits_of(reading, served, np.array([[0.25]]))
         assert (limits.most, limits.least) == (most, -np.inf if form == "margin" else 0.0)

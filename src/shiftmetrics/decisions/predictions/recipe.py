@@ -27,8 +27,8 @@ from shiftmetrics.decisions.predictions.predictions import (
 from shiftmetrics.decisions.predictions.witnesses import (
     SINGLE,
     ScoreLimits,
-    limits_of,
     score_columns,
+    witness_limits_of,
 )
 from shiftmetrics.tables.evidence import Words, cell_texts
 from shiftmetrics.tables.reading import FileReading
@@ -268,7 +268,7 @@ def recipe_of(
                 answers=answers,
                 threshold=pair.threshold,
                 second=pair.old.names[-1],
-                limits=limits_of(reading, served, scores),
+                limits=witness_limits_of(reading, served, scores),
             )
         )
     truth = None

@@ -127,7 +127,9 @@ class ScoreLimits:
         return found
 
 
-def limits_of(reading: FileReading, served: ServedPredictions, scores: FloatArray) -> ScoreLimits:
+def witness_limits_of(
+    reading: FileReading, served: ServedPredictions, scores: FloatArray
+) -> ScoreLimits:
     """Return what contradicts the form that scores were read as, by those of a sample."""
     are_whole = bool((scores == np.round(scores)).all())
     if reading.form in SINGLE:
