@@ -40,6 +40,15 @@ def test_rows_in_order_and_even_days_decide():
     assert even.order == "month"
 
 
+@pytest.mark.parametrize("step", [1, -1])
+def test_rows_sorted_as_words_tell_nothing(step):
+    # Days first that were sorted as text are in the order of time if the month is read first.
+    as_words = ["01/03/2024", "02/01/2024", "02/05/2024", "04/02/2024"]
+    assert chosen(as_words[::step]).problem
+    # Without the zeros, the order of time is no order of words.
+    assert chosen(["2/3/2024", "2/11/2024", "10/1/2024"][::step]).order == "month"
+
+
 def test_dates_of_another_file_decide_by_the_time_that_they_cover():
     words = ["05/10/2024", "01/10/2024", "02/10/2024"]
     october = pd.Series(pd.to_datetime(["2024-10-01", "2024-10-20"]))

@@ -129,15 +129,21 @@ def _by_the_file(column: ColumnCells, read: DateWords) -> DateOrder | None:
     index = np.array([places.get(word, -1) for word in column.distinct] + [-1], dtype=np.int64)
     rows = index[column.codes]
     rows = rows[rows >= 0]
-    # Heuristics: rows are often written in the order of time, or at equal distances. The first one
-    # fails for days first that were sorted as strings, and are in the order of time if the month is
-    # read first.
-    tests = (_is_sorted, _is_even)
-    for test in tests:
+    # Heuristics: rows are often written in the order of time, or at equal distances.
+    for test in (_is_sorted, _is_even):
         passing = [order for order, clock in read.clocks.items() if test(clock[rows])]
+        # Rows sorted as words are in the order of time if the month is read first, whatever they mean.
+        if passing == ["month"] and test is _is_sorted and _is_sorted_as_words(column):
+            continue
         if len(passing) == 1:
             return passing[0]
     return None
+
+
+def _is_sorted_as_words(column: ColumnCells) -> bool:
+    words = np.array([str(word) for word in column.distinct] + [""])[column.codes]
+    words = words[words != ""]
+    return bool((words[1:] >= words[:-1]).all() or (words[1:] <= words[:-1]).all())
 
 
 def _is_sorted(clock: npt.NDArray[Any]) -> bool:
