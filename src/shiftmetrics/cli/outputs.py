@@ -146,7 +146,7 @@ class Job:
         context = replace(
             answer.context,
             command=command_line(),
-            files=self._files(),
+            files=self._files(answer),
             read=self._read(answer),
         )
         if self.report is not None:
@@ -164,15 +164,15 @@ class Job:
             answer.results,
             title=answer.title,
             notes=notes,
-            files=self._files(),
+            files=self._files(answer),
             command=command_line(),
         )
 
     def _read(self, answer: CommandAnswer) -> list[str]:
         return [*answer.above, *roles_in_words(self.inputs), *answer.notes]
 
-    def _files(self) -> dict[str, str]:
-        return files_by_argument(self.inputs)
+    def _files(self, answer: CommandAnswer) -> dict[str, str]:
+        return {**files_by_argument(self.inputs), **answer.context.files}
 
     def _print(self, answer: CommandAnswer) -> None:
         if self.json is not None and is_stdout(self.json):
@@ -186,7 +186,7 @@ class Job:
             show(
                 answer.results,
                 notes,
-                files=self._files(),
+                files=self._files(answer),
                 command=command_line(),
                 verbose=self.verbose,
             )

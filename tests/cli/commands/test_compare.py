@@ -89,6 +89,7 @@ def test_files_give_their_names(run, folder, models):
     result = run("compare", folder / "calm.csv", folder / "upset.csv", "--exclude", "truth", "--reference",
                  folder / "clean.csv", "--id", "image", "--resamples", 50)  # fmt: skip
     assert "calm.csv is the steadiest of 2 models by agreement over its ceiling" in result.stdout
+    assert f"shiftmetrics diff OLD {folder / 'calm.csv'} --allow 0.01" in result.stdout
 
 
 @pytest.fixture

@@ -156,6 +156,11 @@ def compare(
         read = [files] if known is None else [files, known]
         notes = [*which_was_which(paths, references, labelled or []), *versions]
         answer = _answer(result, "Models under shift", description, notes)
+        if (
+            data is None
+        ):  # the step after this one is about the first model, whose predictions are a file
+            best = {"NEW": paths[result.models[0].name]}
+            answer = replace(answer, context=replace(answer.context, files=best))
         return replace(answer, above=[text for part in read for text in part.said])
 
     return Job(inputs=[*files.sources, *(known.sources if known else ())], compute=compute)
