@@ -8,7 +8,7 @@ from _claims import Claim
 from _digit_models import NAMES, RATIOS, attacked, readers, sizes
 from _experiment import run
 
-from shiftmetrics import Computing
+from shiftmetrics import Computing, Resampling
 from shiftmetrics.agreement import agreement_curves
 
 POWER = 32
@@ -67,6 +67,7 @@ def measure(seed: int, quick: bool) -> dict:
                 ratios=RATIOS,
                 labels=digits.labels,
                 perturbation_sizes=sizes(made),
+                resampling=Resampling(rng=seed),  # the order of rows that were moved equally far
                 computing=Computing(progress=False),
             ).to_frame()
             for kind in kinds:

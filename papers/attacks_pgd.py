@@ -10,7 +10,7 @@ from _claims import Claim
 from _digit_models import NAMES, POWERS, RATIOS, attacked, readers, sizes
 from _experiment import run
 
-from shiftmetrics import Computing
+from shiftmetrics import Computing, Resampling
 from shiftmetrics.agreement import agreement_curves
 
 CLAIMS = {
@@ -64,6 +64,7 @@ def measure(seed: int, quick: bool) -> dict:
             ratios=RATIOS,
             labels=digits.labels,
             perturbation_sizes={power: sizes(one) for power, one in made.items()},
+            resampling=Resampling(rng=seed),  # the order of rows that were moved equally far
             computing=Computing(progress=False),
         ).to_frame()
     curves = pd.concat(frames, names=["model"])
