@@ -1,13 +1,21 @@
 """The interval of a difference from some labels: what is certain, and where the sequence pays for the rest."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from shiftmetrics._core.result import Interval
+from shiftmetrics import diff_models
 from shiftmetrics.decisions.diff.gains import GONE_THROUGH, LEVEL, Gains, sampled_difference
-from shiftmetrics.decisions.labelling.anytime import mean_sequence
+from shiftmetrics.decisions.labelling.anytime import (
+    mean_sequence,
+    planned_bets,
+    weighted_sequence,
+)
 from shiftmetrics.decisions.labelling.exact import Outcomes, difference_interval
+from shiftmetrics.decisions.labelling.paired_mean import paired_mean_interval
 from shiftmetrics.decisions.labelling.plan import LabelPlan
+from two_predictions import LABELS, NEW, OLD, prices
 
 
 def gains_of(low, high, *, n_samples, are_signs, least=-1.0, most=1.0):
@@ -22,7 +30,6 @@ def gains_of(low, high, *, n_samples, are_signs, least=-1.0, most=1.0):
         known=low == high,
         low=low,
         high=high,
-        bound=Interval(low=-1.0, high=1.0, confidence_level=1.0, method="certain"),
         least=least,
         most=most,
         scale=1.0,
@@ -134,6 +141,115 @@ def test_rows_that_are_no_candidates_and_not_known_count_with_their_limits():
     gains.low[3] = -0.5
     gains.high[3] = 0.5
     gains.known[3] = False
-    interval = sampled_difference(gains, plan_of(4, 3, n_samples=8, mode="anytime"))[1]
+    value, interval, _ = sampled_difference(gains, plan_of(4, 3, n_samples=8, mode="anytime"))
+    assert value == pytest.approx((0.0 - 0.05) / 8)
     assert interval.low == pytest.approx((0.0 - 0.5 - 0.2) / 8)
     assert interval.high == pytest.approx((0.0 + 0.5 + 0.1) / 8)
+
+
+def test_without_labels_the_estimate_is_the_middle_of_what_is_certain():
+    gains = gains_of(-np.ones(3), np.ones(3), n_samples=10, are_signs=True)
+    value, interval, used = sampled_difference(gains, plan_of(3, 3, n_samples=10, mode="anytime"))
+    assert (value, interval.low, interval.high, len(used)) == (0.0, -0.3, 0.3, 0)
+    assert (gains.certain.low, gains.certain.high, gains.certain.confidence_level) == (
+        -0.3,
+        0.3,
+        1.0,
+    )
+    sizes = np.array([4.0, 2.0, 1.0])
+    gains = gains_of(-sizes, sizes, n_samples=10, are_signs=False, least=-4.0, most=4.0)
+    plan = plan_of(3, 3, n_samples=10, mode="anytime")
+    for drawn in (plan, replace(plan, sizes=sizes)):
+        value, interval, used = sampled_difference(gains, drawn)
+        assert (value, interval.low, interval.high, len(used)) == (0.0, -0.7, 0.7, 0)
+
+
+@pytest.mark.parametrize("mode", ["exact", "anytime"])
+def test_rows_sampled_by_size_are_a_weighted_sequence(mode):
+    rng = np.random.default_rng(0)
+    sizes = rng.uniform(0.5, 4.0, size=200)
+    gain = sizes * rng.uniform(-1.0, 0.9, size=200)
+    low, high = -sizes, sizes.copy()
+    labelled = np.arange(100) != 7  # one planned row has no label, and may be anything
+    low[:100][labelled] = high[:100][labelled] = gain[:100][labelled]
+    gains = gains_of(low, high, n_samples=500, are_signs=False, least=-4.0, most=4.0)
+    plan = replace(plan_of(200, 100, n_samples=500, mode=mode), sizes=sizes)
+    value, interval, used = sampled_difference(gains, plan)
+    lowest = 0.5 * (low / sizes + 1.0)[:100]
+    highest = 0.5 * (high / sizes + 1.0)[:100]
+    bets = planned_bets(lowest, labelled, 100, LEVEL) if mode == "exact" else None
+    ends = weighted_sequence(lowest, highest, sizes[:100], sizes.sum(), LEVEL, bets=bets)
+    total = sizes.sum() / 500
+    assert interval.low == pytest.approx(max(total * (2 * ends[0][-1] - 1), low.sum() / 500))
+    assert interval.high == pytest.approx(min(total * (2 * ends[1][-1] - 1), high.sum() / 500))
+    assert interval.method == mode
+    assert interval.low > low.sum() / 500
+    assert interval.high < high.sum() / 500
+    assert used.tolist() == np.flatnonzero(labelled).tolist()
+    # D. Raj: before each draw, what was seen, and the row over its probability among those left.
+    estimates = []
+    seen = 0.0
+    for place in range(100):
+        gained = gain[place] if labelled[place] else 0.0
+        estimates.append(seen + gained / (sizes[place] / sizes[place:].sum()))
+        seen += gained
+    assert value == pytest.approx(np.mean(estimates) / 500)
+
+
+def test_future_rows_of_costs_and_of_outputs_have_the_interval_of_all_differences():
+    costs = np.array([1.0, 5.0, 1.0, 0.0])
+    wrong = [costs[LABELS] * (side.argmax(axis=1) != LABELS) for side in (OLD, NEW)]
+    result = diff_models(OLD, NEW, labels=LABELS, costs={"1": 5.0, "3": 0.0})
+    expected = paired_mean_interval(wrong[0] - wrong[1], 5.0, LEVEL)
+    assert result.interval.low == pytest.approx(expected.low)
+    assert result.interval.high == pytest.approx(expected.high)
+    truth, old, new = prices()
+    errors = [np.abs(truth - side) for side in (old, new)]
+    result = diff_models(old, new, labels=truth)
+    expected = paired_mean_interval(errors[0] - errors[1], np.max(errors), LEVEL)
+    assert result.interval.low == pytest.approx(expected.low)
+    assert result.interval.high == pytest.approx(expected.high)
+
+
+def test_a_plan_without_sizes_takes_the_most_extreme_row_of_costs_and_of_outputs():
+    # As one that was drawn for the accuracy, before there were costs.
+    plan = diff_models(OLD, NEW, plan="anytime", rng=0).plan
+    rows = plan.order[:30]
+    costs = np.array([1.0, 5.0, 2.0, 1.0])
+    gain = costs[LABELS] * (NEW.argmax(axis=1) == LABELS)
+    gain -= costs[LABELS] * (OLD.argmax(axis=1) == LABELS)
+    labels = np.full(400, -1.0)
+    labels[rows] = LABELS[rows]
+    found = diff_models(
+        OLD, NEW, labels=np.where(labels < 0, np.nan, labels), plan=plan, costs={"1": 5.0, "2": 2.0}
+    )
+    low, high = mean_sequence(*[(gain[rows] + 5.0) / 10.0] * 2, plan.n_population, LEVEL)
+    n = plan.n_population / 400
+    assert found.interval.low == pytest.approx(max(n * (10 * low[-1] - 5), found.certain.low))
+    assert found.interval.high == pytest.approx(min(n * (10 * high[-1] - 5), found.certain.high))
+
+    truth, old, new = prices()
+    plan = replace(diff_models(old, new, plan="anytime", rng=0).plan, sizes=None)
+    rows = plan.order[:60]
+    labels = np.full(300, np.nan)
+    labels[rows] = truth[rows]
+    found = diff_models(old, new, labels=labels, plan=plan)
+    most = np.abs(new - old).max()
+    gain = np.abs(truth - old) - np.abs(truth - new)
+    low, high = mean_sequence(*[(gain[rows] + most) / (2 * most)] * 2, plan.n_population, LEVEL)
+    n = plan.n_population * most / 300
+    assert found.interval.low == pytest.approx(max(n * (2 * low[-1] - 1), found.certain.low))
+    assert found.interval.high == pytest.approx(min(n * (2 * high[-1] - 1), found.certain.high))
+
+
+def test_of_two_classes_one_of_both_models_is_right():
+    old = np.tile([0.6, 0.4], (60, 1))
+    new = old[:, ::-1]
+    asked = diff_models(old, new, plan=40, rng=0)
+    labels = np.full(60, np.nan)
+    labels[asked.plan.rows] = np.repeat([1.0, 0.0], [10, 30])
+    found = diff_models(old, new, labels=labels, plan=asked.plan)
+    outcomes = Outcomes(fixed=10, broken=30, neither=0, missing=0)
+    expected = difference_interval(60, outcomes, LEVEL, two_classes=True)
+    assert expected != difference_interval(60, outcomes, LEVEL)
+    assert (found.interval.low * 60, found.interval.high * 60) == pytest.approx(expected)

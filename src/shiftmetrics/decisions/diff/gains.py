@@ -53,8 +53,6 @@ class Gains:
         Whether the gain is known: by a label, or because the output does not change.
     low, high : ndarray of shape (n_held,)
         Least and largest possible gain: both are the gain itself where it is known.
-    bound : Interval
-        Limits of the mean gain that hold without any label.
     least, most : float
         Limits of the gain of every row that changes, without any label: -1 and 1 for accuracy.
     scale : float
@@ -80,7 +78,6 @@ class Gains:
     known: BoolArray
     low: FloatArray
     high: FloatArray
-    bound: Interval
     least: float
     most: float
     scale: float
@@ -124,7 +121,6 @@ def gains_of_classes(compared: ComparedRows, costs: Mapping[Any, float] | None) 
     # While the label is not known it may be the new answer, or the old one, or neither.
     losses = weights[pair.old_codes]
     wins = weights[pair.new_codes]
-    bound = _certain(-losses, wins, compared.n_samples)
     # Where it is known, the row gains by the new answer, or loses by the old one, or neither.
     rows = pair.rows.known
     truth = pair.labels[rows]
@@ -142,7 +138,6 @@ def gains_of_classes(compared: ComparedRows, costs: Mapping[Any, float] | None) 
         known=rows,
         low=low,
         high=high,
-        bound=bound,
         least=-float(losses.max(initial=0.0)),
         most=float(wins.max(initial=0.0)),
         scale=_scale(sizes),
@@ -170,7 +165,6 @@ def gains_of_outputs(compared: ComparedRows) -> Gains:
         known=pair.rows.known | (reach == 0.0),
         low=np.where(pair.rows.known, gain, -reach),
         high=np.where(pair.rows.known, gain, reach),
-        bound=_certain(-reach, reach, compared.n_samples),
         least=-largest,
         most=largest,
         scale=_scale(reach[pair.changed]),
