@@ -13,9 +13,10 @@ from shiftmetrics.decisions.labelling.anytime import (
     weighted_sequence,
 )
 from shiftmetrics.decisions.labelling.exact import Outcomes, difference_interval
+from shiftmetrics.decisions.labelling.paired import future_interval
 from shiftmetrics.decisions.labelling.paired_mean import paired_mean_interval
 from shiftmetrics.decisions.labelling.plan import LabelPlan
-from two_predictions import LABELS, NEW, OLD, prices
+from two_predictions import GAINS, LABELS, NEW, OLD, prices
 
 
 def gains_of(low, high, *, n_samples, are_signs, least=-1.0, most=1.0):
@@ -196,14 +197,18 @@ def test_rows_sampled_by_size_are_a_weighted_sequence(mode):
     assert value == pytest.approx(np.mean(estimates) / 500)
 
 
-def test_future_rows_of_costs_and_of_outputs_have_the_interval_of_all_differences():
+def test_future_rows_have_the_interval_of_all_differences():
+    wins, losses = (GAINS > 0).sum(), (GAINS < 0).sum()
+    found = diff_models(OLD, NEW, labels=LABELS).interval
+    expected = future_interval(wins, losses, 400, LEVEL)
+    assert (found.low, found.high) == (expected.low, expected.high)
     costs = np.array([1.0, 5.0, 1.0, 0.0])
     wrong = [costs[LABELS] * (side.argmax(axis=1) != LABELS) for side in (OLD, NEW)]
     result = diff_models(OLD, NEW, labels=LABELS, costs={"1": 5.0, "3": 0.0})
     expected = paired_mean_interval(wrong[0] - wrong[1], 5.0, LEVEL)
     assert result.interval.low == pytest.approx(expected.low)
     assert result.interval.high == pytest.approx(expected.high)
-    truth, old, new = prices()
+    truth, old, new = (side / 1e4 for side in prices())
     errors = [np.abs(truth - side) for side in (old, new)]
     result = diff_models(old, new, labels=truth)
     expected = paired_mean_interval(errors[0] - errors[1], np.max(errors), LEVEL)
