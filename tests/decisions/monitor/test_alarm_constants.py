@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shiftmetrics.decisions.monitor.alarm import Alarm
+from shiftmetrics.decisions.monitor.alarm import Alarm, part_of_start
 
 
 def alarm_with(evidence, *, alpha=0.05):
@@ -67,3 +67,41 @@ def test_the_highest_evidence_is_kept():
     assert fallen.evidence < 1.0
     assert fallen.highest == pytest.approx(30.0)
     assert not fallen.raised
+
+
+def test_the_parts_of_all_starts_sum_to_one():
+    parts = [part_of_start(n) for n in range(1000)]
+    assert parts[:3] == [1 / 2, 1 / 6, 1 / 12]
+    # What is left after n of them is 1 / (n + 1).
+    assert sum(parts) == pytest.approx(1.0 - 1 / 1001)
+
+
+def test_readings_expect_the_mean_of_their_urn():
+    alarm = Alarm.against_readings("x", [(3, 50), (0, 20)], alpha=0.05)
+    assert alarm.limits.tolist() == [4 / 51, 1 / 21]
+    assert alarm.allowed == 4 / 51
+
+
+def test_a_season_that_has_not_come_again_keeps_the_limit_of_its_urn():
+    alarm = Alarm.against_readings("x", [(3, 50), (9, 20)], alpha=0.06)
+    # Half of the new alpha, 1 / 6 over 1 / 2 of the old one, is shared by two seasons.
+    limits = stats.beta.ppf(1.0 - 0.5 * 0.02 / 2, [4, 10], [47, 11])
+    again = dataclasses.replace(alarm, n_since=1000, n_hits_since=0).restarted()
+    assert again.alpha == pytest.approx(0.02)
+    assert again.limits == pytest.approx(limits)
+    assert again.allowed == pytest.approx(limits[1])
+    assert (again.n_since, again.n_hits_since, again.raised_at, again.highest) == (0, 0, 0, 0.0)
+
+
+@pytest.mark.parametrize("urn", [(4.0, 47.0), (47.0, 4.0)])
+def test_a_batch_of_an_urn_by_hand(urn):
+    alarm = Alarm.against_readings("x", [(int(urn[0]) - 1, int(sum(urn)) - 1)], alpha=0.05)
+    found = alarm.update(np.array([5]), np.array([6]))
+    rates = stats.beta.ppf((np.arange(32) + 0.5) / 32, *urn)
+    ratio = []
+    for odds in [1.1, 1.2, 1.35, 1.5, 1.75, 2, 2.5, 3, 4, 6, 10]:
+        raised = odds * rates / (1.0 - rates + odds * rates)
+        risen = stats.binom.pmf(5, 6, raised).mean()
+        ratio.append(risen / stats.betabinom.pmf(5, 6, *urn))
+    assert found.bets == pytest.approx(0.5 * np.array(ratio))
+    assert found.urns.tolist() == [[urn[0] + 5, urn[1] + 1]]
