@@ -247,6 +247,52 @@ def test_a_plan_without_sizes_takes_the_most_extreme_row_of_costs_and_of_outputs
     assert found.interval.high == pytest.approx(min(n * (2 * high[-1] - 1), found.certain.high))
 
 
+def test_anytime_limits_of_gains_up_to_a_half_either_way():
+    low, high = np.full(100, -0.5), np.full(100, 0.5)
+    low[:60] = high[:60] = np.tile([0.5, 0.25, 0.0, 0.5, -0.25], 12)
+    gains = gains_of(low, high, n_samples=200, are_signs=False, least=-0.5, most=0.5)
+    interval = sampled_difference(gains, plan_of(100, 90, n_samples=200, mode="anytime"))[1]
+    ends = mean_sequence(low[:60] + 0.5, low[:60] + 0.5, 100, LEVEL)
+    assert interval.low == pytest.approx(100 * (ends[0][-1] - 0.5) / 200)
+    assert interval.high == pytest.approx(100 * (ends[1][-1] - 0.5) / 200)
+    assert interval.low > gains.certain.low
+
+
+def test_outputs_are_known_without_a_label_only_where_they_do_not_change():
+    old = np.array([0.0, 3.0, 5.0, 7.0])
+    # 1 in one row, 0.5 in another; two stay.
+    new = np.array([1.0, 3.0, 5.5, 7.0])
+    result = diff_models(old, new, tolerance=0.0, rng=0)
+    assert (result.certain.low, result.certain.high) == (-1.5 / 4, 1.5 / 4)
+    assert sorted(result.plan.order.tolist()) == [0, 2]
+
+
+def test_limits_of_gains_have_the_unit_of_costs():
+    plan = diff_models(OLD, NEW, plan="anytime", rng=0).plan
+    labels = np.full(400, np.nan)
+    labels[plan.order[:30]] = LABELS[plan.order[:30]]
+    whole = diff_models(OLD, NEW, labels=labels, plan=plan).interval
+    costs = dict.fromkeys("0123", 0.5)
+    half = diff_models(OLD, NEW, labels=labels, plan=plan, costs=costs).interval
+    assert (half.low, half.high) == pytest.approx((0.5 * whole.low, 0.5 * whole.high))
+
+
+@pytest.mark.parametrize("step", [0.1, 1.0, 3.0])
+def test_limits_of_gains_have_the_unit_of_outputs(step):
+    old = np.arange(200.0)
+    new = old + step
+    plan = replace(diff_models(old, new, plan="anytime", tolerance=0.0, rng=0).plan, sizes=None)
+    labels = np.full(200, np.nan)
+    labels[plan.order[:120]] = new[plan.order[:120]]
+    found = diff_models(old, new, labels=labels, plan=plan, tolerance=0.0)
+    # The new output is right in all rows with a label; the others may gain or lose the step.
+    low = mean_sequence(np.ones(120), np.ones(120), 200, LEVEL)[0][-1]
+    assert found.interval.low == pytest.approx(step * (2.0 * low - 1.0))
+    assert found.interval.low > found.certain.low
+    assert found.interval.high == found.value == pytest.approx(step)
+    assert found.labelled.n_labelled == 120
+
+
 def test_of_two_classes_one_of_both_models_is_right():
     old = np.tile([0.6, 0.4], (60, 1))
     new = old[:, ::-1]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest, multinomial
+from scipy.stats import beta, binom, binomtest, multinomial
 
 from shiftmetrics.decisions.labelling.paired import (
     difference_of_rates,
@@ -44,6 +44,20 @@ def test_no_differing_row_leaves_room_for_some() -> None:
     # The exact upper limit of a rate of which 100 rows show nothing.
     assert interval.high == pytest.approx(1.0 - 0.025 ** (1 / 100))
     assert interval.low == -interval.high
+
+
+def test_the_limit_is_the_smallest_product_on_the_ellipse() -> None:
+    # 24 of 200 rows differ, 18 are fixed: the rate at half the error of 5 %, the sign at the whole.
+    rates = beta.ppf([0.0125, 0.9875], [24, 25], [177, 176])
+    sign = (18 - 6) / 24
+    angles = np.linspace(0.0, np.pi / 2, 5000)
+    expected = []
+    for limit in (2.0 * beta.ppf(0.025, 18, 7) - 1.0, 2.0 * beta.ppf(0.975, 19, 6) - 1.0):
+        signs = sign + (limit - sign) * np.sin(angles)
+        expected += [(0.12 + (rate - 0.12) * np.cos(angles)) * signs for rate in rates]
+    interval = future_interval(18, 6, 200)
+    assert interval.low == pytest.approx(np.min(expected), rel=1e-4)
+    assert interval.high == pytest.approx(np.max(expected), rel=1e-4)
 
 
 @pytest.mark.slow
@@ -97,6 +111,13 @@ def false_verdicts(n: int, change: float, allow: float) -> tuple[float, float]:
                 below += weight * (interval.low > -allow)
                 above += weight * (interval.high < -allow)
     return below, above
+
+
+def test_the_difference_of_two_rates_by_hand() -> None:
+    # Below: how far the first may be lower, and the second higher; above the other way round.
+    low, high = difference_of_rates((0.7, 0.6, 0.75), (0.4, 0.38, 0.7))
+    assert low == pytest.approx(0.3 - np.sqrt(0.1**2 + 0.3**2))
+    assert high == pytest.approx(0.3 + np.sqrt(0.05**2 + 0.02**2))
 
 
 @pytest.mark.slow

@@ -105,3 +105,14 @@ def test_a_batch_of_an_urn_by_hand(urn):
         ratio.append(risen / stats.betabinom.pmf(5, 6, *urn))
     assert found.bets == pytest.approx(0.5 * np.array(ratio))
     assert found.urns.tolist() == [[urn[0] + 5, urn[1] + 1]]
+
+
+def test_the_season_that_allows_least_and_the_one_that_allows_most():
+    readings = Alarm.against_readings("far", [(4, 30), (11, 23)], alpha=0.01)
+    limits = Alarm.against_seasons("errors", [(4, 50), (10, 40)], alpha=0.03)
+    for alarm in (readings, limits):
+        assert alarm.limits[0] < alarm.limits[1]
+        assert (alarm.least_allowed, alarm.allowed) == tuple(alarm.limits)
+    # A rate that was seen since and is higher than either is allowed in all seasons.
+    again = dataclasses.replace(readings, n_since=1000, n_hits_since=900).restarted()
+    assert stats.binom.cdf(900, 1000, again.limits) == pytest.approx(0.01 / 3 / 2)
