@@ -39,7 +39,7 @@ def scores() -> np.ndarray:
 
 
 def _give_workers(monkeypatch: pytest.MonkeyPatch, memory: float | None) -> None:
-    monkeypatch.setattr(kept_chunks, "_workers_memory", lambda: memory)
+    monkeypatch.setattr(kept_chunks, "_workers_memory", lambda _: memory)
 
 
 @pytest.mark.parametrize(("part", "readings"), [(1.01, 12), (0.51, 6 + 6 * 16)])

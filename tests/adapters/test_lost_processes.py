@@ -66,12 +66,21 @@ def test_bad_rows_on_a_worker_are_named(cluster: Any) -> None:
         posterior_agreement(first + np.nan, second)
 
 
-def test_a_lost_scheduler_is_one_error_without_its_log(tmp_path: Path) -> None:
+# Agreement reads four partitions in each of eleven passes. Diff reads four in each of five, of which the fifth joins
+# the tables. With 0 the scheduler is lost before anything is asked of it.
+@pytest.mark.parametrize(
+    ("what", "argument", "read"),
+    [("agreement", "scores", 6), ("agreement", "scores", 0), ("diff", "old", 18)],
+)
+def test_a_lost_scheduler_is_one_error_without_its_log(
+    what: str, argument: str, read: int, tmp_path: Path
+) -> None:
     pytest.importorskip("distributed")
+    pytest.importorskip("dask.dataframe")
     program = Path(__file__).parents[1] / "lost_scheduler.py"
-    command = [sys.executable, str(program), str(tmp_path)]
+    command = [sys.executable, str(program), str(tmp_path), what, str(read)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout.startswith("ConnectionError: scores must be on a scheduler that"), done
+    assert done.stdout.startswith(f"ConnectionError: {argument} must be on a scheduler that"), done
     assert "Start the cluster again" in done.stdout
     # nothing but the line that the program itself writes before it measures
     assert done.stderr.splitlines()[-1] == "measuring", done.stderr

@@ -12,7 +12,8 @@ import pickle
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, cast
 
@@ -355,16 +356,27 @@ def dask() -> Any:
     return sys.modules["dask"]
 
 
-def computed(tasks: list[Any], argument: str) -> Sequence[Any]:
-    """Compute tasks on the scheduler of Dask that is active."""
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep Dask from logging: what goes wrong is said by one error, which its connections would say many times."""
     import logging
 
-    # What goes wrong is said by one error: the log of the scheduler's connections would say it many times.
-    log = logging.getLogger("distributed")
-    level = log.level
-    log.setLevel(logging.CRITICAL + 1)
+    logs = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    levels = [log.level for log in logs]
+    for log in logs:
+        log.setLevel(logging.CRITICAL + 1)
     try:
-        return cast(Sequence[Any], dask().compute(*tasks, traverse=False))
+        yield
+    finally:
+        for log, level in zip(logs, levels, strict=True):
+            log.setLevel(level)
+
+
+def computed(tasks: list[Any], argument: str) -> Sequence[Any]:
+    """Compute tasks on the scheduler of Dask that is active."""
+    try:
+        with quiet():
+            return cast(Sequence[Any], dask().compute(*tasks, traverse=False))
     except Exception as error:
         if type(error).__name__ == "KilledWorker":
             raise ConnectionError(
@@ -372,10 +384,13 @@ def computed(tasks: list[Any], argument: str) -> Sequence[Any]:
                 "Take smaller partitions, or workers with more memory."
             ) from error
         if type(error).__module__.startswith("distributed"):
-            raise ConnectionError(
-                f"{argument} must be on a scheduler that can be reached, got {type(error).__name__} ({error}). "
-                "Start the cluster again, and connect to it."
-            ) from error
+            raise lost_scheduler(argument, f"{type(error).__name__} ({error})") from error
         raise
-    finally:
-        log.setLevel(level)
+
+
+def lost_scheduler(argument: str, got: str) -> ConnectionError:
+    """Return the error of a client whose scheduler is gone."""
+    return ConnectionError(
+        f"{argument} must be on a scheduler that can be reached, got {got}. "
+        "Start the cluster again, and connect to it."
+    )

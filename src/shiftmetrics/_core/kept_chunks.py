@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from shiftmetrics._core.chunks import Chunks, dask, kept_bytes
+from shiftmetrics._core.chunks import Chunks, dask, kept_bytes, lost_scheduler, quiet
 
 PART_KEPT = 0.4
 """Part of the memory of all workers together that kept rows may take."""
@@ -22,7 +22,7 @@ def keep_on_workers(arrays: Iterable[Chunks]) -> None:
     new = {id(array): array for array in map(_whole, arrays) if array.may_keep}
     if not new:
         return
-    limit = _workers_memory()
+    limit = _workers_memory(next(iter(new.values())).argument)
     if limit is None:
         return
     needed = sum(array.n_bytes for array in new.values())
@@ -39,11 +39,16 @@ def _whole(array: Chunks) -> Chunks:
     return array if array.pairs is None else array.pairs
 
 
-def _workers_memory() -> int | None:
+def _workers_memory(argument: str) -> int | None:
     """Return the bytes that the workers of the active cluster may take; None without one, or if one has no limit."""
     client: Any = getattr(dask().base.get_scheduler(), "__self__", None)
     if not hasattr(client, "scheduler_info"):
         return None  # threads of this process
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    with quiet():
+        known = client.scheduler_info(n_workers=-1)
+    if client.status != "running" or "workers" not in known:
+        # Dask would go on in threads of this process, which may not hold what the workers hold.
+        raise lost_scheduler(argument, "a client that has lost its own")
+    workers = known["workers"].values()
     limits = [int(worker["memory_limit"] or 0) for worker in workers]
     return sum(limits) if limits and all(limits) else None
