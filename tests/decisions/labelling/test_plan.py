@@ -1,5 +1,7 @@
 """The plan of labels: a random permutation that can be made again, and the numbers that it promises."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -111,3 +113,39 @@ def test_rows_are_sampled_in_proportion_to_their_sizes() -> None:
             second[plan.order[1]] += 1
     np.testing.assert_allclose(first, sizes / 6.0, atol=0.03)
     np.testing.assert_allclose(second / second.sum(), [1 / 3, 2 / 3, 0.0, 0.0], atol=0.04)
+
+
+def test_half_widths_have_the_unit_of_the_plan() -> None:
+    """Signs by the formula of a simple random sample; by size and at any time as much wider as measured."""
+    signs = 2.05 * 0.25 * np.sqrt((1.0 - 25 / 100) / 25)
+    kinds = [("exact", None, 1.0), ("exact", np.ones(100), 1.15), ("anytime", np.ones(100), 1.3)]
+    for mode, sizes, wider in kinds:
+        plan = LabelPlan(
+            order=np.arange(100),
+            n_labels=25,
+            mode=mode,
+            seed=0,
+            digest="d",
+            n_samples=400,
+            sizes=sizes,
+        )
+        assert plan.half_width(25) == pytest.approx(wider * signs)
+        assert plan.n_labels_for(wider * signs) == 25
+        assert replace(plan, scale=3.0).half_width(25) == pytest.approx(3.0 * wider * signs)
+    assert plan.half_width(100) == 0.0
+
+
+def test_probabilities_by_size_sum_to_one_and_few_rows_have_theirs() -> None:
+    plan = draw_plan(
+        np.arange(3),
+        n_samples=9,
+        n_labels=1,
+        mode="exact",
+        digest="d",
+        sizes=np.array([1.0, 2, 5]),
+        rng=0,
+    )
+    assert plan.n_labels == 1
+    np.testing.assert_allclose(plan.probability, plan.sizes / 8.0)
+    one = draw_plan(np.arange(1), n_samples=9, n_labels=1, mode="exact", digest="d", rng=0)
+    assert one.probability == 1.0
