@@ -105,6 +105,19 @@ def test_rows_that_do_not_matter_are_not_searched(monkeypatch) -> None:
     np.testing.assert_allclose(some.value, known.value, rtol=1e-9)
 
 
+def test_a_price_that_differs_by_rounding_alone_searches_nothing_again() -> None:
+    X, y = make_moons(150, noise=0.3, random_state=1)
+    problem = problem_of(MODELS["boosting"].fit(X, y), X, y)
+    grid = grid_of_problem(problem)
+    assert grid is not None
+    errors = ErrorSearch(problem, grid)
+    farthest = errors.usual / 2.0
+    assert errors.rows_left(farthest).size
+    while errors.search(farthest):
+        pass
+    assert not errors.rows_left(farthest * (1.0 + 1e-8)).size
+
+
 def test_costs_of_errors_come_to_an_end_at_any_price(monkeypatch) -> None:
     monkeypatch.setattr(exact, "MOST_VISITS", -1)
     X, y = make_moons(60, noise=0.3, random_state=1)

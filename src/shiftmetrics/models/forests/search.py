@@ -27,6 +27,7 @@ _AT_A_PRICE = 64  # rows of a batch at a price: with their errors it is lower
 ROUNDING = 1e-9
 """Relative difference of distances that are one."""
 _MOST_PARTS = 20  # of all rows
+_ONE_PRICE = 1e-6  # relative difference of squared distances of one price: its solver's rounding
 _PART_OF_CELLS = 8  # of all cells; where many are tied, the nearest 200 are nearly all of them
 
 
@@ -88,7 +89,7 @@ class ErrorSearch:
         """Return the rows that may have a nearer error within a distance, the nearest by their bounds first."""
         wanted = np.minimum(_WITHIN[-1] * self.scale, farthest * farthest)
         known = self.distances <= self.least * (1.0 + ROUNDING)
-        open_rows = (self.least < farthest) & (self.reach < wanted) & ~known
+        open_rows = (self.least < farthest) & (self.reach * (1.0 + _ONE_PRICE) < wanted) & ~known
         open_rows &= self.distances * self.distances > self.reach
         rows = np.flatnonzero(open_rows)
         nearest_first = np.argsort(self.least[rows], kind="stable")
