@@ -5,9 +5,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.svm import LinearSVC
 
 from shiftmetrics.decisions import diff_models
-from shiftmetrics.decisions.predictions.model_outputs import model_outputs, prediction_table
+from shiftmetrics.decisions.predictions.model_outputs import (
+    first_classes,
+    model_outputs,
+    prediction_table,
+)
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame(RNG.normal(size=(50, 2)), columns=["a", "b"])
@@ -41,6 +47,39 @@ def test_one_column_of_probabilities_is_that_of_the_second_class() -> None:
     assert found.labelled is not None
     assert found.labelled.fixed == int((right[1] & ~right[0]).sum()) > 0
     assert found.labelled.broken == int((right[0] & ~right[1]).sum()) > 0
+
+
+class Fitted:
+    """A result of statsmodels: it predicts the probability of 1."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        return 1.0 / (1.0 + np.exp(-np.asarray(X, dtype=np.float64)[:, 0] - 0.3))
+
+
+def test_predicted_fractions_beside_probabilities_of_0_and_1_are_those_of_1() -> None:
+    other = LogisticRegression().fit(TABLE, LABELS)
+    classes = first_classes([Fitted(), other])
+    assert classes == ("0", "1")
+    old = prediction_table(other, TABLE, ())
+    new = prediction_table(Fitted(), TABLE, (), other_classes=classes)
+    right = [other.predict(TABLE) == LABELS, (Fitted().predict(TABLE) >= 0.5) == LABELS]
+    found = diff_models(old, new, labels=LABELS)
+    assert found.value == pytest.approx(right[1].mean() - right[0].mean())
+    assert first_classes([Fitted(), Fitted()]) is None
+    # labels are left as they are
+    labels = prediction_table(LinearSVC().fit(TABLE, LABELS), TABLE, (), other_classes=classes)
+    assert list(labels.columns) == ["prediction"]
+
+
+def test_predicted_fractions_beside_probabilities_of_named_classes_are_refused() -> None:
+    line = LinearRegression().fit(TABLE, LABELS)
+    for model, classes in (
+        (Fitted(), ("no", "yes")),
+        (Fitted(), ("0", "1", "2")),
+        (line, ("0", "1")),
+    ):
+        with pytest.raises(ValueError, match="with a column for each class"):
+            prediction_table(model, TABLE, (), other_classes=classes)
 
 
 def test_a_model_may_predict_one_of_its_classes_alone() -> None:

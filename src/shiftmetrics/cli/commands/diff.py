@@ -242,12 +242,16 @@ def _predicted(
         for option, name in options.items()
         if name is not None
     ]
-    tables = []
+    from shiftmetrics.decisions.predictions.model_outputs import first_classes
+
+    loaded = {}
     for argument, text in models.items():
-        model, warnings = load_object(text, argument)
+        loaded[argument], warnings = load_object(text, argument)
         notes += warnings
-        tables.append(predicted_cells(model, data, argument, named))
-    return tables
+    classes = first_classes(loaded.values())
+    return [
+        predicted_cells(model, data, argument, named, classes) for argument, model in loaded.items()
+    ]
 
 
 def with_rows_of_data(result: DiffResult, data: Cells | None) -> Any:

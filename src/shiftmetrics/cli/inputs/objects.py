@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -178,8 +179,16 @@ def _attribute(text: str, argument: str) -> Any:
     return found
 
 
-def predicted_rows(model: Any, content: Any, argument: str, named: list[str]) -> Any:
+def predicted_rows(
+    model: Any,
+    content: Any,
+    argument: str,
+    named: list[str],
+    other_classes: Sequence[str] | None = None,
+) -> Any:
     """Return what a model predicts for the rows of a file, beside its ids, labels and the columns that are named.
+
+    ``other_classes`` are those that a model beside it gives probabilities of.
 
     Raises
     ------
@@ -192,7 +201,8 @@ def predicted_rows(model: Any, content: Any, argument: str, named: list[str]) ->
     if is_in_chunks(content):
         raise ValueError(f"{argument} must be one file for a model, got several.")
     try:
-        return prediction_table(model, as_frame(content, argument), named)
+        table = as_frame(content, argument)
+        return prediction_table(model, table, named, other_classes=other_classes)
     except (TypeError, ValueError) as error:
         # of two models, or two files, it has to be said which one
         raise error_at(error, argument) from error

@@ -155,13 +155,23 @@ def names_file(text: str) -> bool:
     return any(is_there(name) and Path(name).is_file() for name in (text, text.rpartition(":")[0]))
 
 
-def predicted_cells(model: Any, cells: Cells, argument: str, named: Sequence[str]) -> Cells:
-    """Return what a model predicts for the rows of a table, with the columns beside it that are named."""
+def predicted_cells(
+    model: Any,
+    cells: Cells,
+    argument: str,
+    named: Sequence[str],
+    other_classes: Sequence[str] | None = None,
+) -> Cells:
+    """Return what a model predicts for the rows of a table, with the columns beside it that are named.
+
+    ``other_classes`` are those that a model beside it gives probabilities of.
+    """
     from shiftmetrics.tables.encoder.model_rows import model_rows
     from shiftmetrics.tables.kinds import decide_kinds
 
     frame = model_rows(cells, decide_kinds([cells]), 0)
-    return cells_of(predicted_rows(model, frame, argument, list(named)), argument)
+    said = predicted_rows(model, frame, argument, list(named), other_classes)
+    return cells_of(said, argument)
 
 
 def labels_and_column(text: str | None) -> tuple[Source | None, str | None]:

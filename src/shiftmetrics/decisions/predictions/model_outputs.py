@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -95,16 +95,24 @@ def model_outputs(
     return ModelOutputs(predicted, given, classes)
 
 
-def prediction_table(model: Any, table: pd.DataFrame, named: Iterable[str]) -> pd.DataFrame:
+def prediction_table(
+    model: Any,
+    table: pd.DataFrame,
+    named: Iterable[str],
+    *,
+    other_classes: Sequence[str] | None = None,
+) -> pd.DataFrame:
     """Return what a fitted model says of the rows of a table, as `diff_models` reads it.
 
     Probabilities of the classes where the model has some, else predicted labels or values; beside them the columns
-    that are named or look like ids and labels, but for those that the model was fitted on.
+    that are named or look like ids and labels, but for those that the model was fitted on. Beside a model that gives
+    probabilities of ``other_classes``, which are 0 and 1, predicted fractions are the probability of 1, as those of
+    statsmodels.
 
     Raises
     ------
     TypeError, ValueError
-        As `model_outputs`.
+        As `model_outputs`; or if a model predicts fractions beside one with probabilities of other classes.
     """
     import pandas as pd
 
@@ -119,9 +127,44 @@ def prediction_table(model: Any, table: pd.DataFrame, named: Iterable[str]) -> p
         outputs = model_outputs(model, table, not_features=kept)
         said = pd.DataFrame(outputs.probabilities, columns=list(map(str, outputs.classes)))
     else:
-        said = pd.DataFrame({"prediction": _asked(model, table, kept)[0]})
+        predicted = _asked(model, table, kept)[0]
+        said = pd.DataFrame({"prediction": predicted})
+        if other_classes is not None and _are_fractions(predicted):
+            said = _of_both_classes(model, predicted, other_classes)
     beside = table[kept].reset_index(drop=True)
     return pd.concat([beside, said], axis=1)
+
+
+def _are_fractions(predicted: npt.NDArray[Any]) -> bool:
+    """Return True for numbers that are no labels of classes."""
+    return predicted.dtype.kind == "f" and bool((predicted != np.round(predicted)).any())
+
+
+def _of_both_classes(
+    model: Any, predicted: npt.NDArray[Any], classes: Sequence[str]
+) -> pd.DataFrame:
+    """Return predicted probabilities of the second of two classes as those of both.
+
+    Raises
+    ------
+    ValueError
+        If the numbers are no probabilities, or the classes do not say which of them is the second.
+    """
+    import pandas as pd
+
+    from shiftmetrics.models.reading.checks import is_declared_regressor
+
+    is_known = list(classes) in (["0", "1"], ["False", "True"]) and not is_declared_regressor(model)
+    if not (is_known and ((predicted >= 0.0) & (predicted <= 1.0)).all()):
+        expected = (
+            f"one with probabilities of the classes {first_few(list(classes))}, as the other one"
+        )
+        got = f"predictions such as {float(predicted[0]):.4g}"
+        remedy = (
+            "Write what both predict to files, with a column for each class, and compare these."
+        )
+        raise ArgumentValueError("model", expected, got, remedy)
+    return pd.DataFrame(np.stack([1.0 - predicted, predicted], axis=1), columns=list(classes))
 
 
 def said_classes(model: Any) -> tuple[str, ...] | None:
@@ -131,6 +174,12 @@ def said_classes(model: Any) -> tuple[str, ...] | None:
     if not hasattr(model, "predict_proba") or getattr(classes, "ndim", None) != 1:
         return None
     return tuple(map(str, np.asarray(classes)))
+
+
+def first_classes(models: Iterable[Any]) -> tuple[str, ...] | None:
+    """Return the classes of the first model that gives probabilities; None where none does."""
+    found = (said_classes(model) for model in models)
+    return next((classes for classes in found if classes is not None), None)
 
 
 def _opened(model: Any) -> Any:

@@ -181,7 +181,7 @@ def check_targets(
             remedy = 'Use "zero_one", "hinge" or "log_loss".'
             raise ArgumentValueError("loss", "one of a classifier", "'squared'", remedy)
         predict = functools.partial(predicted_values, rule.model)
-    elif _is_regressor(rule.model):
+    elif is_declared_regressor(rule.model):
         raise ArgumentValueError("loss", "'squared' for a regression", value=loss)
     predictions = _predicted(predict, table, known)
     if y is None:
@@ -328,7 +328,8 @@ def _unfit_predictions(
     return ArgumentValueError("predictions of the model", expected, got, remedy)
 
 
-def _is_regressor(model: Any) -> bool:
+def is_declared_regressor(model: Any) -> bool:
+    """Return True for an estimator that says of itself that it predicts amounts."""
     if "sklearn" not in sys.modules or not hasattr(model, "get_params"):
         return False
     from sklearn.base import is_regressor
@@ -343,7 +344,7 @@ def decides_by_probability(rule: Decision, y: Any, table: CodedTable) -> bool:
     """Return True if what a model without classes predicts is the probability of the second of the labels 0 and 1."""
     model = rule.model
     silent = hasattr(model, "predict") and rule.threshold is None and rule.response is None
-    if not silent or hasattr(model, "classes_") or y is None or _is_regressor(model):
+    if not silent or hasattr(model, "classes_") or y is None or is_declared_regressor(model):
         return False
     labels = column_of(y)
     if labels.dtype.kind not in "biuf" or not np.isin(labels, (0, 1)).all():
