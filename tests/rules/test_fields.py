@@ -21,6 +21,7 @@ def look(result, path, using=None):
         ("double", 2.0),
         ("settings.threshold", 0.2),
         ("settings.versions.count", 3),
+        ("settings.costs.1", 5.0),
         ("interval.low", 0.5),
         ("parts.count", 2),
         ("parts.1.value", 4.0),
@@ -31,7 +32,7 @@ def look(result, path, using=None):
 )
 def test_paths_lead_to_fields_properties_and_parts(path, expected, gauge, gauge_part):
     parts = (gauge_part(name="head", value=3.0), gauge_part(name="tail", value=4.0))
-    settings = {"threshold": 0.2, "versions": {"count": 3}}
+    settings = {"threshold": 0.2, "versions": {"count": 3}, "costs": {1: 5.0}}
     result = gauge(1.0, interval=(0.5, 2.0), parts=parts, settings=settings)
     assert look(result, path).value == expected
 

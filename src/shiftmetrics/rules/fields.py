@@ -138,7 +138,7 @@ def _step(part: Any, name: str, done: str, path: str) -> Any:
     if isinstance(part, Record):
         return getattr(part, name)
     if isinstance(part, Mapping):
-        return part[name]
+        return {str(key): value for key, value in part.items()}[name]
     if name == COUNT:
         return len(part)
     named = _named_parts(part)

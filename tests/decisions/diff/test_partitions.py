@@ -149,6 +149,15 @@ def test_tables_that_are_sorted_by_their_ids_are_not_shuffled(
     assert_same(held, json.loads(diff_models(*ordered, rng=3).to_json()))
 
 
+def test_sorted_ids_of_two_types_are_matched_as_tables_in_memory_are() -> None:
+    text = NEW.assign(id=NEW["id"].astype(str)).set_index("id").sort_index()
+    old, new = LABELLED.set_index("id"), text
+    held = json.loads(diff_models(old, new, ids="id", rng=3).to_json())
+    ordered = [dd.from_pandas(frame, npartitions=3) for frame in (old, new)]
+    assert all(frame.known_divisions for frame in ordered)
+    assert_same(held, json.loads(diff_models(*ordered, ids="id", rng=3).to_json()))
+
+
 def test_empty_partitions_change_nothing() -> None:
     held = json.loads(diff_models(LABELLED, NEW, rng=3).to_json())
     pieces = [parted(LABELLED.iloc[:0], 1), parted(LABELLED, 2)]

@@ -150,7 +150,10 @@ def keyed_table(
     if not sizes.sum():
         raise ArgumentValueError(argument, "a table with rows", "none")
     divisions: tuple[Any, ...] = (None,) * (len(parts) + 1)
-    if original.known_divisions and original._meta.index.name == name and kind != "float":
+    is_sorted = original.known_divisions and original._meta.index.name == name
+    # Integers that are compared as text, since the other table has text, are in another order then.
+    in_order = kind == "integer" or all(isinstance(end, str) for end in original.divisions)
+    if is_sorted and in_order and kind != "float":
         divisions = tuple(original.divisions)
     return PartitionedTable(
         argument=argument,
