@@ -60,6 +60,14 @@ def test_moments_in_two_zones_are_the_same():
     assert [part[0].hour for part in values] == [10, 10]
 
 
+def test_an_open_end_with_a_zone_is_read_as_one_without():
+    far = pd.Series(pd.array(["2024-01-01 10:00", "9999-12-31 00:00"], dtype="datetime64[us]"))
+    kind, values, _ = decided(far.dt.tz_localize("UTC"))
+    assert kind == "date"
+    assert values[0][0] == pd.Timestamp("2024-01-01 10:00")
+    assert values == decided(far)[1]
+
+
 @pytest.mark.parametrize("factor", [1, 1000, 1_000_000])
 def test_older_unix_times_are_told_by_the_dates_of_another_file(factor):
     dates = ["1951-03-01", "1969-12-31", "1985-07-14", "2004-11-30"]

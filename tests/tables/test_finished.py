@@ -51,3 +51,15 @@ def test_columns_without_a_role_and_groups_stand_beside():
     assert [list(columns) for columns in found.beside] == [["site", "latency"], ["site"]]
     assert found.beside[0]["site"].tolist() == frame["site"].tolist()
     assert np.allclose(found.beside[0]["latency"].astype(float), frame["latency"])
+
+
+def test_a_weight_may_stand_in_the_second_file_alone():
+    answers = pd.DataFrame({"id": np.arange(N), "prediction": ["a", "b"] * 6})
+    weights = np.arange(N) + 0.5
+    old = answers.assign(prediction=["a"] * 3 + ["b"] * 9)
+    new = answers.assign(w=weights).iloc[::-1].reset_index(drop=True)
+    found = read_predictions(
+        [cells(old), cells(new, "NEW", "new.csv")], options=RoleOptions(weight="w")
+    )
+    assert found.ids.tolist() == list(range(N))
+    assert found.weight.tolist() == weights.tolist()

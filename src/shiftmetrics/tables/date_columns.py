@@ -235,7 +235,7 @@ def _side_of_dates(column: ColumnCells) -> _DatesOfTable:
     )
     wall = values
     if zone is not None:
-        values = values.astype("datetime64[ns, UTC]").dt.tz_convert(zone)
+        values = values.astype("datetime64[us, UTC]").dt.tz_convert(zone)
         wall = values.dt.tz_localize(None)
         apart = wall - values.dt.tz_convert("UTC").dt.tz_localize(None)
         offsets = apart.dt.total_seconds().to_numpy(dtype=np.float64) / 60.0

@@ -41,8 +41,10 @@ def finished_tables(
         ids = np.arange(roles.n_rows)
     weight = None
     if roles.weight is not None:
-        weight = first.columns[roles.weight].numbers
-        weight = None if weight is None else weight[rows]
+        # A column that is named may stand in any of the files.
+        place = next(k for k, table in enumerate(roles.tables) if roles.weight in table.columns)
+        weight = roles.tables[place].columns[roles.weight].numbers
+        weight = None if weight is None else weight[roles.rows[place]]
     group = None
     for place, table in enumerate(roles.tables):
         if roles.group is not None and group is None and roles.group in table.columns:

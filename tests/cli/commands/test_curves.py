@@ -58,6 +58,8 @@ def test_names_are_levels_too_and_mistakes_are_named(run, fails, folder, levels)
     assert result.exit_code == 0, result.output
     assert Result.from_json(folder / "out.json").powers == ("strong.csv", "mild.csv")
     assert ">mild.csv<" in (folder / "r.html").read_text()
+    again = [f"1={named[0]}", f"1.0={named[1]}"]
+    assert "one file for each level" in fails("curves", *again, *options)
     assert "--fractions must be numbers" in fails("curves", *named, *options, "--fractions", "half")
     assert "ratios" in fails("curves", *named, *options, "--fractions", "0.5,2")
     assert "clear.csv" in fails("curves", *named, "--reference", folder / "clear.csv")

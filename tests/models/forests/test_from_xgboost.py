@@ -81,6 +81,13 @@ def test_xgboost_of_other_kinds_is_left_to_others() -> None:
         )
 
 
+def test_several_labels_a_row_are_no_classes() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    X, y = load_iris(return_X_y=True)
+    labels = np.stack([y > 0, y > 1], axis=1).astype(int)
+    assert forest_of(xgboost.XGBClassifier(n_estimators=3, n_jobs=1).fit(X, labels)) is None
+
+
 def xgboost_document(**changes):
     tree = {
         "left_children": [1, -1, -1], "right_children": [2, -1, -1], "split_indices": [1, 0, 0],

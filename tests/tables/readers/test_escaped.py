@@ -57,6 +57,10 @@ def test_words_between_single_quotes(tmp_path):
     assert frame["id"].tolist() == [1, 2, 3, 4]
     with pytest.raises(UnreadableError):
         read(tmp_path, text + "5,'no end,1\n")
+    # An empty cell may end the file.
+    frame = read(tmp_path, text + "5,'five',")
+    assert frame["id"].tolist() == [1, 2, 3, 4, 5]
+    assert frame["n"].isna().tolist() == [False, False, True, False, True]
 
 
 def test_times_between_blanks(tmp_path):

@@ -1,6 +1,9 @@
 """Files of the kind gz are written and read."""
 
+import zipfile
+
 import pandas as pd
+import pytest
 
 from shiftmetrics.tables.readers.packed import READERS
 from shiftmetrics.tables.register import read_file
@@ -12,3 +15,12 @@ def test_what_is_written_is_read(tmp_path):
     cells = read_file(path, "OLD")
     values = cells.values if cells.values is not None else cells.frame.to_numpy()
     assert values.tolist() == [[0.25, 1.5], [0.5, 2.5]]
+
+
+@pytest.mark.parametrize("beside", [".DS_Store", "runs/.DS_Store", "__MACOSX/runs/._a.csv"])
+def test_what_systems_leave_in_archives_is_left_out(beside, tmp_path):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("runs/a.csv", "a,b\n1,2\n3,4\n")
+        archive.writestr(beside, "x")
+    assert list(read_file(path, "OLD").frame.columns) == ["a", "b"]

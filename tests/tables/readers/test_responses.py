@@ -44,6 +44,7 @@ def test_places_among_classes():
         {"outputs": ROWS},
         {"data": {"names": ["a"], "rows": ROWS}},
         {"data": [{"a": 1}]},
+        {"data": {"names": ["a", "b"], "ndarray": [[1, 2], [3], [4, 5, 6]]}},
         {"classes": ["cat"], "labels": {"a.jpg": 1}},
         {"classes": ["cat"], "labels": ["a"]},
     ],

@@ -9,7 +9,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics.models import Perturbation, Search, feature_stability, model_stability
-from shiftmetrics.stability import ZeroOneLoss, stability_criterion, stability_curve, trade_off
+from shiftmetrics.stability import (
+    HingeLoss,
+    ZeroOneLoss,
+    stability_criterion,
+    stability_curve,
+    trade_off,
+    worst_case_risk,
+)
 from shiftmetrics.views import Context, Rows
 from shiftmetrics.views.report import render_report
 
@@ -141,3 +148,10 @@ def test_the_rounds_of_a_search_are_drawn(people):
     page = render_report(result)
     assert "How the search comes to the threshold" in page
     assert result.kind == "upper_bound"
+
+
+def test_the_worst_case_of_a_loss_without_limit_is_shown():
+    loss = HingeLoss(np.arange(10.0) / 10.0, 1.0)
+    found = worst_case_risk(loss, np.inf, theta1=1.0, theta2=1.0)
+    page = render_report({"worst": found})
+    assert "Any risk is reached at no cost" in page

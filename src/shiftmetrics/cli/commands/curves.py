@@ -46,7 +46,12 @@ def curves(
     """
     levels: dict[Any, str] = {}
     for name, path in by_name(shifted).items():
-        levels[_number(name)] = path
+        level = _number(name)
+        if level in levels:
+            raise ValueError(
+                f"SHIFTED must be one file for each level, got {levels[level]} and {path} for level {level}."
+            )
+        levels[level] = path
     ratios = [1.0]
     if fractions:
         ratios = [_fraction(text) for text in fractions.split(",")]

@@ -62,8 +62,8 @@ def forest_of_json(document: Mapping[str, Any]) -> Forest | None:
     model = booster["model"]
     n_classes = int(parameters["num_class"])
     n_targets = int(parameters.get("num_target", 1))
-    n_outputs = max(1, n_classes, n_targets)
-    if n_outputs > 1 and link != "softmax":
+    n_outputs = max(1, n_classes)
+    if n_targets > 1 or (n_outputs > 1 and link != "softmax"):
         return None
     trees = []
     used = _n_used(learner, model)

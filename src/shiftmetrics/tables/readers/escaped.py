@@ -101,6 +101,8 @@ def with_double_quotes(content: Content) -> Content:
             cells = []
         if end == "":
             break
+    if cells:  # a text that ends with a comma has an empty cell behind it
+        lines.append(",".join([*cells, ""]))
     data = ("\n".join(lines) + "\n").encode()
     return Content(content.argument, content.name, content.options, data=data)
 

@@ -44,8 +44,12 @@ def zip_members(content: Content) -> list[zipfile.ZipInfo]:
     """Return the files of a zip archive; what systems leave beside them is left out."""
     with content.open() as file, zipfile.ZipFile(file) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
-    beside = ("__MACOSX/", ".DS_Store")
-    return [member for member in members if not member.filename.startswith(beside)]
+    return [
+        member
+        for member in members
+        if not member.filename.startswith("__MACOSX/")
+        and member.filename.rpartition("/")[2] != ".DS_Store"
+    ]
 
 
 def is_zip(content: Content) -> bool:

@@ -39,6 +39,8 @@ def _named_array(found: Mapping[str, Any]) -> dict[str, list[Any]] | None:
     if isinstance(tensor, dict):
         columns = _of_shape("", tensor.get("shape"), tensor.get("values"))
     elif isinstance(rows, list) and rows and all(isinstance(row, list) for row in rows):
+        if len({len(row) for row in rows}) > 1:
+            return None
         values = [value for row in rows for value in row]
         columns = _of_shape("", [len(rows), len(rows[0])], values)
     elif isinstance(rows, list) and rows:

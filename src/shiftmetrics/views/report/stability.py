@@ -98,8 +98,9 @@ def _tiles(result: StabilityResult) -> list[Tile]:
     now = risk_number(result.base_risk, settings)
     figures = [Tile(name="Now", value=now, meaning=risk_name(settings))]
     if not math.isfinite(result.value) or result.status.code == "already_at_risk":
-        threshold = risk_number(settings["threshold"], settings)
-        figures.append(Tile(name="Threshold", value=threshold, meaning=risk_name(settings)))
+        if "threshold" in settings:  # the worst case within a budget has none
+            threshold = risk_number(settings["threshold"], settings)
+            figures.append(Tile(name="Threshold", value=threshold, meaning=risk_name(settings)))
         figures.append(Tile(name="Samples", value=f"{result.n_samples:,}"))
         return figures
     figures.append(
