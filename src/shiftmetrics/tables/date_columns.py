@@ -230,11 +230,13 @@ def _side_of_dates(column: ColumnCells) -> _DatesOfTable:
     if not pd.api.types.is_datetime64_any_dtype(values.dtype):
         return _side_of_objects(column)
     offsets = np.full(len(values), np.nan)
+    # Dates that pyarrow stores keep their zone in another attribute.
     zone = getattr(values.dtype, "tz", None) or getattr(
         getattr(values.dtype, "pyarrow_dtype", None), "tz", None
     )
     wall = values
     if zone is not None:
+        # Clocks stay as they were written until it is known whether the files share a zone.
         values = values.astype("datetime64[us, UTC]").dt.tz_convert(zone)
         wall = values.dt.tz_localize(None)
         apart = wall - values.dt.tz_convert("UTC").dt.tz_localize(None)

@@ -46,6 +46,7 @@ def finished_tables(
         weight = roles.tables[place].columns[roles.weight].numbers
         weight = None if weight is None else weight[roles.rows[place]]
     group = None
+    # One file may hold the groups alone: they are brought to the matched rows.
     for place, table in enumerate(roles.tables):
         if roles.group is not None and group is None and roles.group in table.columns:
             group = table.columns[roles.group].words[roles.rows[place]]

@@ -32,6 +32,7 @@ ROUNDING = 0.01
 
 def with_one_row_a_sample(cells: Cells) -> Cells:
     """Return a long table of scores with a column for each class, and any other table as it is."""
+    # Columns of an array have no names that could say what they are.
     if cells.values is not None and cells.table is None:
         return cells
     frame = cells.frame
@@ -50,6 +51,7 @@ def with_one_row_a_sample(cells: Cells) -> Cells:
     if set(classes) & set(others):
         return cells
     codes, _ = _codes(frame[sample])
+    # Only the score differs within a sample, so that any of its rows has all the rest.
     first = frame[others].iloc[np.unique(codes, return_index=True)[1]].reset_index(drop=True)
     places = np.searchsorted(sorted(classes), labels.to_numpy(dtype=object))
     wide = np.empty((len(first), len(classes)))

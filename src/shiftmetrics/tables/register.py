@@ -131,6 +131,7 @@ def read_file(path: str | Path, argument: str, options: ReadOptions | None = Non
         )
     content = Content(argument, path.name, options, path=path)
     if not path.is_file():
+        # A pipe is empty once its head was read, and readers open a file several times.
         if path.exists():
             raise content.refusal("a file", "a pipe or a device", "Save it to a file first.")
         raise UnreadableError(argument, "an existing file", f"{str(path)!r}, which is not there")

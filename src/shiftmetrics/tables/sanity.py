@@ -108,6 +108,7 @@ def doubts_of_spelling(answers: Sequence[Words], truth: Words | None) -> tuple[l
         return [], False
     sets = [distinct_words(part) for part in answers]
     plain = {word: _plain(word) for word in set().union(*sets)}
+    # Without two spellings of one word no row need be compared.
     if len(set(plain.values())) == len(plain):
         return [], False
     labels = set() if truth is None else distinct_words(truth)

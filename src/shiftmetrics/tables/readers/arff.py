@@ -49,6 +49,7 @@ def _read(content: Content) -> Cells:
         if isinstance(kind, tuple):
             levels[name] = kind
             strange = {cell for cell in cells if cell is not None} - set(kind)
+            # The header lists every level: another word means that cells and names came apart.
             if strange:
                 raise content.refusal(
                     "an ARFF file whose cells are among the values of their attribute",
@@ -65,6 +66,7 @@ def _read(content: Content) -> Cells:
                     "an ARFF file with numbers where its header says so", f"with words in {name}"
                 ) from error
             column = table[name]
+            # Codes of classes are `numeric` too, and have to be read as 3, not as 3.0.
             if len(column) and (column % 1 == 0).all() and column.abs().max() < LARGEST_EXACT:
                 table[name] = column.astype("int64")
         else:
@@ -97,6 +99,7 @@ def _attributes(lines: list[str], content: Content) -> tuple[list[str], list[Any
                 kinds.append(tuple(_split(kind.strip("{} \t"))))
             else:
                 kinds.append(kind.split()[0].lower())
+        # Passed over, it would be one cell too many in each row, far from its cause.
         elif line.lower().startswith("@attribute"):
             raise content.refusal("an ARFF file", f"with an attribute that is none: {line[:40]!r}")
     raise content.refusal(

@@ -91,6 +91,7 @@ def with_double_quotes(content: Content) -> Content:
         if found is None:
             raise content.refusal("a text with words between '", "in which a ' has no end")
         word, bare, end = found.groups()
+        # Only a bare NULL is a gap: between quotes it is a word like any other.
         if word is None:
             cells.append("\\N" if bare == "NULL" else bare)
         else:

@@ -70,10 +70,12 @@ _DOCUMENTS = {
 def _unpack_zip(content: Content) -> Content:
     members = zip_members(content)
     names = [member.filename for member in members]
+    # Other formats are zip archives too, and none of their parts is a table to choose.
     for ending, (name, remedy) in _DOCUMENTS.items():
         if any(found == ending or found.endswith(f"/{ending}") for found in names):
             raise content.refusal("a table", name, remedy)
     key = content.options.key
+    # The key of a single file is for what is inside it, such as the sheet of a workbook.
     chosen = names
     if len(names) > 1:
         chosen = [name for name in names if key in (name, Path(name).name)]

@@ -48,6 +48,7 @@ def _named_array(found: Mapping[str, Any]) -> dict[str, list[Any]] | None:
     else:
         return None
     names = data.get("names")
+    # Names in another number are of something else; the places of the columns do instead.
     if columns is None or not isinstance(names, list) or len(names) != len(columns):
         names = None if columns is None else list(range(len(columns)))
     if columns is None or names is None or len(set(map(str, names))) < len(names):

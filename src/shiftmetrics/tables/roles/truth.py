@@ -135,6 +135,7 @@ def _value_column(
     """Return the column of labels: typed, by its name, the only one, or the one that holds answers of the models."""
     if options.label is not None and options.label in labels.columns:
         return options.label
+    # An index that was saved with the labels has no name, and each value once.
     left = [
         name
         for name, column in labels.columns.items()
@@ -147,6 +148,7 @@ def _value_column(
         )
         return None
     named = [name for name in left if has_name_of(name, "truth")]
+    # Beside a `target` or a `class`, a column that is called `label` is the one.
     exact = [name for name in named if plain_name(name) == "label"]
     if len(left) == 1 or len(named) == 1 or len(exact) == 1:
         chosen = left if len(left) == 1 else (named if len(named) == 1 else exact)
@@ -159,6 +161,7 @@ def _value_column(
             f"{labels.label} must have a column of labels, got {first_few(list(labels.columns), 8)} only."
         )
         return None
+    # A wrong column may give a plausible accuracy, so that nothing is guessed.
     readings = [
         PossibleReading(f"{name} holds the true labels", options.typed("--label", name))
         for name in (fitting or named or left)[:4]
@@ -268,6 +271,7 @@ def _by_place(
             f"its ids, got {labels.n_rows} rows and the columns {first_few(list(labels.columns), 6)}."
         )
         return None
+    # Rows that were matched by ids may stand elsewhere in each file.
     in_one_order = key.by == "place" or all(
         np.array_equal(key.codes[0], codes) for codes in key.codes[1:]
     )
@@ -284,6 +288,7 @@ def _by_place(
                 continue
         if options.id == "none":
             continue
+        # Foreign ids may be those of other rows: only the user can say that places count.
         reading = PossibleReading("labels go by their place", options.typed("--id", "none"))
         raise AmbiguousReadingError(
             f"{labels.label} has ids in the column {name!r} which are not those of {first.label}.",
