@@ -141,6 +141,7 @@ class PairTotals:
         return self.n_known == self.n_samples
 
     def __add__(self, other: PairTotals) -> PairTotals:
+        # A sum over some parts would pass for that of all rows: where one lacks it, there is none.
         losses = None
         if self.losses is not None and other.losses is not None:
             losses = self.losses + other.losses

@@ -123,6 +123,7 @@ class _PartitionedPair:
         asked: set[Any] = set()
         readings: list[Any] = []
         for _ in range(ROUNDS):
+            # Rows are fetched from all partitions, which is done again only where some are new.
             if not keys <= asked:
                 asked = set(keys)
                 frames = self._rows_of(asked)
@@ -137,6 +138,7 @@ class _PartitionedPair:
                 raise ArgumentValueError("threshold", expected, "None", remedy)
             files = pair.rows.reading.files[:2]
             own = [(file.form, file.answer, file.truth, file.classes) for file in files]
+            # Which rows are witnesses depends on the reading, which holds once it comes out again.
             if own == readings:
                 plain = [frame.drop(columns=POSITION) for frame in frames]
                 recipe = recipe_of(
@@ -293,6 +295,7 @@ def _unsteady() -> ArgumentValueError:
 def _checked(arguments: PairArguments) -> tuple[PairArguments, Any]:
     """Return the arguments without a table of labels, and that table; arrays for each row are refused."""
     remedy = "Make it a column of one of the tables, and name it."
+    # Rows in partitions have no place at which an entry of an array could be theirs.
     for name in ("ids", "groups"):
         value = getattr(arguments, name)
         if value is not None and not isinstance(value, str | RoleOptions):
@@ -302,6 +305,7 @@ def _checked(arguments: PairArguments) -> tuple[PairArguments, Any]:
     labels = arguments.labels
     if labels is None or isinstance(labels, str):
         return arguments, None
+    # Its ids are sought in every partition, for which they have to be in memory.
     if is_partitioned(labels):
         raise ArgumentTypeError(
             "labels", "a table in memory, or the name of a column", "a data frame of Dask", remedy

@@ -65,6 +65,7 @@ def read_label_sets(old: Any, new: Any, labels: Any, ids: Any, groups: Any) -> L
     """
     given = {"old": old, "new": new, "labels": labels}
     for argument, value in given.items():
+        # A column of a table, which is enough elsewhere, cannot hold several labels a row.
         if value is None or isinstance(value, str):
             expected = "a table with a column of 0 and 1 for each label"
             raise ArgumentValueError(argument, expected, value=value)

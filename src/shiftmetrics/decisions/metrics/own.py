@@ -59,6 +59,7 @@ def effects_on_own_metric(
         blocks = np.arange(n_units) % MOST_CALLS
         np.random.default_rng(0).shuffle(blocks)
         units = blocks[units]
+        # Rows of a block share one effect, so that each block counts as one observation.
         clusters = units
     old, new = (
         _jackknife(metric, inputs.labels, predictions, units)
@@ -67,7 +68,9 @@ def effects_on_own_metric(
     if inputs.are_answers:
         reach = _reach_of_answers(metric, inputs, old.score, new.score)
     else:
+        # Numbers have no largest error: the range of the effects that were seen stands for it.
         reach = float(np.ptp(np.concatenate([old.effects, new.effects])))
+    # The function may rest on one class, as recall does, and does not say on which.
     rarest = n
     if inputs.are_answers:
         rarest = int(np.unique(inputs.labels, return_counts=True)[1].min())
@@ -98,6 +101,7 @@ def _reach_of_answers(
     answers = np.unique(np.concatenate([inputs.labels, inputs.old, inputs.new]))
     cells = [(truth, other) for truth in truths for other in answers if truth != other]
     if len(cells) > MOST_ADDED:
+        # Each pair calls the function on all rows; the largest effect may be one that is skipped.
         places = np.linspace(0, len(cells) - 1, MOST_ADDED).astype(np.int64)
         cells = [cells[place] for place in places]
     rises: dict[tuple[str, Any, Any], float] = {}

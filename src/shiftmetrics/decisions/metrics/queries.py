@@ -52,17 +52,20 @@ def query_scores(pair: ClassPair | OutputPair, n_top: int) -> QueryScores:
     if pair.rows.group is None:
         remedy = "Name the column of the queries."
         raise ArgumentValueError("groups", "the queries, as ndcg needs", "none", remedy)
+    # With negative gains a score could leave the range from 0 to 1, on which the interval rests.
     if pair.labels.min(initial=0.0) < 0.0:
         row = int(np.argmin(pair.labels))
         got = f"{pair.labels[row]:g} for {pair.rows.ids[row]!s}"
         raise ArgumentValueError("labels", "relevances of at least 0", got)
     names, codes = np.unique(pair.rows.group, return_inverse=True)
     codes = np.asarray(codes.ravel(), dtype=np.int64)
+    # Ranked by their own relevances, queries reach 1, or 0 where nothing is relevant.
     best = (ndcg_by_query(pair.labels, pair.labels, codes, n_top) > 0.0).astype(np.float64)
     notes = []
     n_empty = int((best == 0.0).sum())
     if n_empty:
         notes.append(f"Queries without a relevant document, which count as 0 for both: {n_empty:,}")
+    # They are equal under both models, and draw the difference of the means towards 0.
     n_alone = int((np.bincount(codes) == 1).sum())
     if n_alone:
         notes.append(f"Queries with a single document, which no model can misplace: {n_alone:,}")

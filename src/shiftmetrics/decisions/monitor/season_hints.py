@@ -126,12 +126,15 @@ def hints_of(
         counts = np.bincount(numbers[numbers >= 0], minlength=len(NAMES[unit]))
         for profile in profiles[:_MOST_COLUMNS]:
             cells = profile.by_season(frame[profile.column], numbers, len(counts))
+            # Of a few samples the chi-squared approximation does not hold.
             p_value = _alike(cells[counts >= _LEAST])
             found.append((p_value, column, unit, str(profile.column), counts))
     if not found:
         return ()
+    # Of dozens of columns and units some differ by chance where levels are not adjusted.
     adjusted = holm(np.array([each[0] for each in found]))
     hints: dict[tuple[str, str], SeasonHint] = {}
+    # In the order of the p-values the first of each unit is its clearest column.
     for place in np.argsort(adjusted, kind="stable").tolist():
         _, column, unit, differing, counts = found[place]
         if adjusted[place] <= _LEVEL and (column, unit) not in hints:

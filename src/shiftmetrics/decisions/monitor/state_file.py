@@ -223,6 +223,7 @@ class StateFile:
 def _line(result: MonitorResult, before: MonitorState | None) -> str:
     """Return what the history keeps of a batch: what was acknowledged before, its counts, and what they led to."""
     state = result.state
+    # Each line holds what is new, as a replay accepts it once, before this batch.
     known = 0 if before is None else len(before.acknowledged)
     last = state.last
     assert last is not None  # a batch was counted

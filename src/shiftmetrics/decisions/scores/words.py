@@ -46,6 +46,7 @@ def score_sentence(result: ScoreDiffResult) -> str:
     failed = counts.failed_old + counts.failed_new
     if failed:
         text += f"; {plural(failed, 'failed sample')} left out ({counts.failed_old:,} old, {counts.failed_new:,} new)"
+    # A second run of the old model alone does not enter the verdict, and is said below it.
     if result.noise is not None and result.noise.method == "repeats":
         text += f"; {_noise(result)}"
     text += "."
@@ -85,11 +86,13 @@ def score_findings(result: ScoreDiffResult) -> list[str]:
         sentences.append(
             f"Running the old model again changes {counts_text}: {_noise(result)}. The verdict does not rest on this."
         )
+    # Models that sample their answers change some of them from run to run, and one run hides it.
     if noise is None and max(counts.runs_old, counts.runs_new) == 1:
         sentences.append(
             "With one run of each model nothing tells what changes by chance: if answers are sampled, add a second "
             "run of the old one by --again."
         )
+    # A small task counts as much as a large one, so that the two means may differ in sign.
     if result.tasks:
         by_size = _by_size(result)
         sentences.append(f"The mean is over tasks; over all questions new is {by_size}.")
@@ -129,6 +132,7 @@ def score_steps(result: ScoreDiffResult) -> list[str]:
         return ["Keep the old model until the questions that fell are mended."]
     steps = []
     if result.verdict == verdicts.CANNOT_TELL:
+        # While failed samples may turn the verdict, more questions need not settle it.
         if result.settings.get("failures_decide"):
             steps.append(
                 "The failed samples decide: run them again, or count them as wrong: shiftmetrics diff OLD NEW "
@@ -152,6 +156,7 @@ def score_details(result: ScoreDiffResult) -> list[str]:
     is_single = max(counts.runs_old, counts.runs_new) == 1
     if result.interval.method != FUTURE:
         method = "of these questions alone"
+    # McNemar's test counts independent pairs of 0 and 1: no means of runs, and no clusters.
     elif counts.is_binary and is_single and not result.tasks and counts.n_groups is None:
         method = "by McNemar's exact test"
     else:
