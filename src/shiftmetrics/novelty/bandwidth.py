@@ -151,6 +151,7 @@ def bandwidth_of(
     """
     asked = kernel_of(kernel)
     if asked.bandwidth is None:
+        # Also the default, so that nobody has to unset it for a kernel without a bandwidth.
         if isinstance(bandwidth, str) and bandwidth == "auto":
             return None, None
         expected: str = "left out when kernel is a function"

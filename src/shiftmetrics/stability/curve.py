@@ -231,6 +231,7 @@ def _columns(points: list[StabilityResult]) -> dict[str, Any]:
             "threshold": point.settings["threshold"],
             "stability": point.value,
             "error_bound": point.error_bound,
+            # A point without an interval keeps its place: all columns have one length.
             "standard_error": np.nan,
             "interval_low": np.nan,
             "interval_high": np.nan,

@@ -155,6 +155,7 @@ def column_changes(
     if table is None and after is None:
         table, after = result.places()
         known = getattr(result, "changed", None)
+        # The changes were priced in these units, so that sizes compare with the distances.
         if units is None and known is not None:
             units = known.units
     for argument, given in (("table", table), ("after", after)):

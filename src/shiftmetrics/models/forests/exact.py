@@ -32,6 +32,7 @@ def confirmed(problem: ModelProblem, found: Sequence[WorstCase]) -> Sequence[Wor
     NotTheModel
         If one of them is none for the model.
     """
+    # Rounding hardly changes other losses, but may turn a 0/1 error into none.
     if problem.loss != "zero_one":
         return found
     n_at_once = max(1, _ASKED // problem.n_samples)
@@ -42,6 +43,7 @@ def confirmed(problem: ModelProblem, found: Sequence[WorstCase]) -> Sequence[Wor
         for one in part:
             assert isinstance(one.loss, ZeroOneLoss)
             distances = np.asarray(one.loss.distances)
+            # At 0 stand rows that are errors already, and at infinity those that cannot become one.
             is_changed = np.isfinite(distances) & (distances > 0.0)
             changed = np.flatnonzero(is_changed)
             rows.append(changed)
@@ -72,8 +74,10 @@ def of_tree(problem: ModelProblem, grid: Grid) -> WorstCase:
     for rows in grid.row_blocks(problem.n_samples, row_bytes):
         standing = Standing.of(grid, start[rows])
         n_rows = len(standing.cells)
+        # Other losses weigh every leaf against its distance, so that no branch may end early.
         no_limit = np.full(n_rows, np.inf)
         row, leaf, apart = standing.leaves_within(no_limit)
+        # Leaves that the row cannot reach are not found, and stay at infinity.
         squared = np.full((n_rows, len(leaves)), np.inf)
         squared[row, number[leaf]] = apart
         present = grid.leaves(standing.cells)[:, 0]

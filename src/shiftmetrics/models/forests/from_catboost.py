@@ -170,11 +170,13 @@ def _oblivious(
         nodes = slice(2**level - 1, 2 ** (level + 1) - 1)
         if split["split_type"] in _BY_CATEGORY:
             feature[nodes] = columns.place[split["split_index"]]
+            # Their columns hold the side itself: by the one set below, 0 goes left and 1 right.
             subset[nodes] = 0
             continue
         number = split["float_feature_index"]
         feature[nodes] = columns.flat[number]
         border[nodes] = split["border"]
+        # The question of CatBoost is whether a number is greater: what is true goes right.
         missing_left[nodes] = not missing_greater[number]
     value = np.zeros((n_nodes, values.shape[1]))
     value[n_inner:] = values

@@ -43,6 +43,7 @@ def read_sklearn(model: Any) -> Forest | None:
 
 def _averaged(estimators: list[Any], model: Any) -> Forest | None:
     """Read trees whose class frequencies, or means, are averaged."""
+    # With several targets each leaf holds a value for each, and a forest predicts one.
     if model.n_outputs_ != 1:
         return None
     classes = getattr(model, "classes_", None)

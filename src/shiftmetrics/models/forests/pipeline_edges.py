@@ -91,6 +91,7 @@ def edges_in_pieces(
     A column is monotone in a piece, so that it passes a threshold at most once there: the two ends say whether.
     """
     splits = np.stack([forest.feature[nodes], forest.threshold[nodes].view(np.int64)])
+    # Many nodes share a threshold, and each that is sought costs calls of the pipeline.
     feature, bits = np.unique(splits, axis=1)
     threshold = bits.view(np.float64)
     one = np.array([axis.column])
@@ -98,6 +99,7 @@ def edges_in_pieces(
     cuts = axis.edges[(axis.edges > low) & (axis.edges < high)]
     first = np.concatenate([low, axis.after(cuts)])
     last = np.append(cuts, high)
+    # A cut at the last number before an end leaves no number behind it.
     holds_some = first <= last
     first = first[holds_some]
     last = last[holds_some]

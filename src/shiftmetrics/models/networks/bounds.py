@@ -82,8 +82,10 @@ def layers_of(module: nn.Module) -> list[Layer] | None:
     """
     layers: list[Layer] = []
     for part in _flat(module):
+        # A hook may change what a layer returns: the bound would be one of another network.
         if not _is_as_written(part):
             return None
+        # In evaluation mode, on rows of features, all three return what they get.
         if type(part) in (nn.Identity, nn.Dropout, nn.Flatten):
             continue
         if type(part) is nn.Linear:
@@ -101,6 +103,7 @@ def layers_of(module: nn.Module) -> list[Layer] | None:
         if activation is None or not layers or layers[-1].activation is not None:
             return None
         layers[-1] = layers[-1]._replace(activation=activation)
+    # The bounds are on leads between logits, which an activation at the end would bend.
     if not layers or layers[-1].activation is not None:
         return None
     return layers
