@@ -192,10 +192,12 @@ def _result_of(document: Any, path: Path | None) -> Any:
         return load_inside(stand_in)
 
     result = decode(dict(document), load_array)
+    # A type that nobody registered stays the dict that it was read as.
     if not hasattr(result, "summary"):
         expected = "the JSON of a known result"
         broken = "; ".join(f"{name} ({why})" for name, why in BROKEN.items())
         remedy = "Install the package whose result it is."
+        # The package may be installed and fail to import: to install it would not help.
         if broken:
             remedy = f"A package that adds results cannot be imported: {broken}."
         raise ArgumentValueError("source", expected, f"type {document['type']!r}", remedy)

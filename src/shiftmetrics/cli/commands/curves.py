@@ -56,6 +56,7 @@ def curves(
     if fractions:
         ratios = [_fraction(text) for text in fractions.split(",")]
     typed = [(path, f"SHIFTED {path}") for path in levels.values()]
+    # The first file sets the order of the rows and of the classes for all levels.
     files = read_score_files([(reference, "--reference"), *typed], roles, align=align)
     labels = files.label_places()
 

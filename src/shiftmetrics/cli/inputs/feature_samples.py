@@ -330,6 +330,7 @@ def _align(samples: Sequence[FeatureSample], options: FeatureOptions) -> None:
     """Bring the rows and columns of the second sample into the order of the first, in place."""
     first, second = samples
     rows = options.paired and first.ids is not None and second.ids is not None
+    # Pairs that go by place shift from the first row on that one side lacks.
     if options.paired and not rows and len(first.values) != len(second.values):
         raise ValueError(
             f"TEST and REFERENCE must have the same rows, got {len(first.values)} and {len(second.values)}. "
@@ -348,6 +349,7 @@ def _align(samples: Sequence[FeatureSample], options: FeatureOptions) -> None:
         option="--align",
     )
     if rows and options.align == "labels":
+        # Labels and groups have no index of their own, and follow the rows by hand.
         order = named[1].index.get_indexer(aligned.index)
         for part in ("label", "groups"):
             if getattr(second, part) is not None:

@@ -55,12 +55,14 @@ def draw_score_parts(result: ScoreDiffResult, ax: Any = None) -> Any:
     lines = [("all", result.value, result.interval)]
     for part in result.parts:
         gain = part.new - part.old
+        # Right is better also of a loss, as in the intervals of the parts.
         if result.settings.get("higher_is_better") is False:
             gain = -gain
         lines.append((part.name or part.kind, gain, part.interval))
     ax = new_axes(ax, height=1.2 + 0.3 * len(lines))
     places = name_rows(ax, [name for name, _, _ in lines])
     for place, (_, value, interval) in zip(places, lines, strict=True):
+        # Colours are for what is certain: an interval across 0 may be no difference.
         color = INK
         if interval is not None and interval.high < 0.0:
             color = BAD

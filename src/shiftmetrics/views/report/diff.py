@@ -36,9 +36,11 @@ def diff_answer(result: DiffResult) -> Answer:
 def _more_steps(result: DiffResult) -> list[str]:
     """Return what else to do: write the rows to label, or where to look."""
     again = "shiftmetrics diff OLD NEW"
+    # If the files may be misread, all other steps would follow from the wrong reading.
     if result.evidence.doubts:
         return ["See how both are read: shiftmetrics read OLD NEW"]
     frequent = result.changes.frequent
+    # The label of a row whose answer stays says nothing of the difference.
     if result.labelled is None and result.plan is not None and result.verdict == CANNOT_TELL:
         return [
             f"Write them, in the order to label them: {again} --changed changed.csv",

@@ -44,6 +44,7 @@ def _figures(result: ScoreDiffResult) -> list[Tile]:
     changed = len(result.questions.id)
     of = f"of {result.n_samples:,} ({percent(changed / result.n_samples)})"
     has_one_run = max(counts.runs_old, counts.runs_new) == 1
+    # Means of several runs rise and fall by degrees, and are not fixed or broken.
     is_fixed = counts.is_binary and has_one_run
     figures = [
         Tile(name="Old", value=score_figure(result, result.old_score), meaning=result.metric),
