@@ -150,6 +150,7 @@ def _dates_of_parts(words: list[str]) -> DateWords | None:
         if found is None:
             return None
         group = found.groupdict()
+        # Which number is the day, all words decide together: until then they stay in their order.
         if "third" in group:
             is_three[place] = True
             short_year[place] = len(group["third"]) == 2
@@ -161,6 +162,7 @@ def _dates_of_parts(words: list[str]) -> DateWords | None:
                 return None  # 1.2.10 is a version
             parts[place] = [int(group[part]) for part in ("first", "second_part", "third")]
         else:
+            # A month alone, such as 2024-05, stands for its first day.
             parts[place] = [
                 _year(group["year"]),
                 _month(group["month"]),

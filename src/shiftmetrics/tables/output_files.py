@@ -39,6 +39,7 @@ def output_tables(roles: FoundRoles) -> PredictionTables:
     """Read one column of numbers of each model."""
     n_files = len(roles.tables)
     names = [one[0] if one else None for one in roles.scores] or list(roles.answers)
+    # What was typed or found as an answer may hold words: then the one column of numbers is sought.
     if any(
         name is None or not roles.column(place, name).is_number for place, name in enumerate(names)
     ):
@@ -54,6 +55,7 @@ def output_tables(roles: FoundRoles) -> PredictionTables:
                 f"with {roles.options.typed('--prediction', 'COLUMN')}."
             )
         _check_finite(table, name, roles.rows[place])
+        # A tolerance says that the smallest differences do not count; without one they do.
         if roles.options.tolerance is None:
             refuse_large_integers(table, [name])
         found.append(

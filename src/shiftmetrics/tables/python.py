@@ -60,6 +60,7 @@ def cells_of(value: Any, argument: str) -> Cells:
 
 
 def _of_array(value: Any, argument: str) -> Cells:
+    # NumPy would make one object of a model, and the message could not say what to give instead.
     if hasattr(value, "predict"):
         raise ArgumentTypeError(
             argument,
@@ -79,6 +80,7 @@ def _of_array(value: Any, argument: str) -> Cells:
         )
     if not len(array):
         raise ArgumentValueError(argument, "a table or an array with rows", "none")
+    # Such an array mixes types: as a frame each column gets the type of its own cells.
     if array.dtype.kind == "O":
         import pandas as pd
 
@@ -97,6 +99,7 @@ def _of_list(values: list[Any], argument: str) -> Cells:
         raise ArgumentValueError(argument, "a table or an array with rows", "none")
     if all(isinstance(row, Mapping) for row in values):
         return _of_frame(pd.DataFrame(values), argument, [])
+    # Pipelines of transformers give such a list of labels and scores for each row.
     if all(
         isinstance(row, (list, tuple)) and row and all(isinstance(item, Mapping) for item in row)
         for row in values
@@ -148,6 +151,7 @@ def _of_frame(frame: pd.DataFrame, argument: str, notes: list[str], header: Any 
         )
     columns: dict[str, Any] = {}
     index = []
+    # The index may hold the ids of the rows: it comes first, as in a file.
     for name, values in _index_columns(frame.index, names):
         columns[name] = pd.Series(values)
         index.append(name)
@@ -158,6 +162,7 @@ def _of_frame(frame: pd.DataFrame, argument: str, notes: list[str], header: Any 
         column = frame.iloc[:, place].reset_index(drop=True)
         if isinstance(column.dtype, pd.CategoricalDtype):
             categories = column.cat.categories
+            # Categories of words name the classes, those too that no row has.
             if categories.inferred_type == "string":
                 levels[name] = tuple(categories)
                 if column.cat.ordered:
@@ -172,6 +177,7 @@ def _of_frame(frame: pd.DataFrame, argument: str, notes: list[str], header: Any 
         if isinstance(column.dtype, pd.StringDtype) or _are_words(column):
             written.append(name)
     table, texts, more = expanded(pd.DataFrame(columns, copy=False), written)
+    # The parts of a nested column without a name begin with a dot.
     table.columns = [name.removeprefix(".") for name in table.columns]
     return Cells(
         argument=argument,

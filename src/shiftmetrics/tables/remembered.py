@@ -78,6 +78,7 @@ def _check_file(file: FileReading, table: TableEvidence, complaints: Complaints)
     used = [*file.id, *file.classes, *(name for name in roles if name is not None)]
     lacking = [name for name in used if name not in table.columns]
     known = {*used, *file.left_out}
+    # A column more may be the scores of a class more, which the reading would leave out unseen.
     more = [name for name in table.columns if name not in known]
     if lacking:
         complaints.add(

@@ -284,11 +284,14 @@ def _index(about: dict[bytes, bytes], table: Any) -> tuple[dict[str, str], Any]:
     ranges = None
     for column in columns:
         if isinstance(column, str) and column in table.schema.names:
+            # So pandas writes an index without a name; of several levels the number stays.
             unnamed = column.startswith("__index_level_")
             free = INDEX if INDEX not in table.schema.names else "index 2"
             index[column] = free if unnamed and len(columns) == 1 else column
         elif isinstance(column, dict) and column.get("kind") == "range":
             found = range(int(column["start"]), int(column["stop"]), int(column["step"]))
+            # A range from 0 names nothing, and one of another length is that of a table
+            # whose rows were filtered since: Arrow keeps what pandas wrote.
             if (
                 len(found) == table.num_rows
                 and found != range(len(found))

@@ -117,6 +117,7 @@ def _named_elements(lines: list[str]) -> list[list[str]] | None:
         kinds[0] |= {_kind_of(name) for name in names}
         kinds[1] |= {_kind_of(cell) for cell in cells}
         found += [[unquote(name), unquote(cell)] for name, cell in zip(names, cells, strict=True)]
+    # Two lines alone may be a table of one row, unless the levels of a factor stand below them.
     is_told = is_factor or (len(lines) > 2 and not kinds[0] & kinds[1])
     if not is_told or len({name for name, _ in found}) < len(found):
         return None

@@ -126,6 +126,7 @@ def _call(
         return first, place + 1
     if call in ("data.frame", "factor"):
         raise _NotReadError
+    # As in R, c makes one vector of its parts, whose names are those of its elements no longer.
     if call == "c":
         flat: list[Any] = []
         for value in values:

@@ -36,6 +36,7 @@ def _tells(content: Content) -> bool:
 
 
 def _read(content: Content) -> Cells:
+    # Parsed JSON takes several times the bytes of its text.
     content.check_size(4 * content.size)
     sequences: list[TokenSequence] = []
     models: dict[str, None] = {}
@@ -54,6 +55,7 @@ def _read(content: Content) -> Cells:
     names = [names for part in found for place in part.places for names in _names_in(place)]
     if not names:
         raise content.refusal(f"{WHAT} with tokens", "which holds none", DAMAGED)
+    # Tokens of two logs are matched by one of these, so that every token must have it.
     has_ids = all(token is not None for token, _ in names)
     has_bytes = all(spelt is not None for _, spelt in names)
     if not (has_ids or has_bytes):
@@ -196,6 +198,7 @@ def _given_places(content: Content, places: list[Any], ids: Any, number: int) ->
         candidates = []
         for text, value in place.items():
             logprob = value.get("logprob") if isinstance(value, Mapping) else value
+            # Some servers have the texts of tokens as keys, which name no token.
             try:
                 token = int(text)
             except ValueError:
@@ -204,6 +207,7 @@ def _given_places(content: Content, places: list[Any], ids: Any, number: int) ->
         if not candidates:
             remedy = "Ask the server for ids of tokens: several tokens share one text."
             raise content.refusal(f"{WHAT} with ids of tokens", f"none in line {number}", remedy)
+        # By the order of the keys the first one stands there; ids of the text are safer.
         token = candidates[0][0][0]
         if isinstance(ids, list) and position < len(ids):
             token = int(ids[position])

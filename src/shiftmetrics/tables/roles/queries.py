@@ -38,6 +38,7 @@ def of_rankings(
     group = options.group
     if group is None:
         queries = [name for name in shared if plain_name(name) in QUERY_NAMES]
+        # Several that fit leave it open: a wrong one would rank other documents together.
         group = queries[0] if len(queries) == 1 else None
     label = options.label
     if label is None:
@@ -45,11 +46,13 @@ def of_rankings(
         graded = [name for name in holder if plain_name(name) in GRADE_NAMES]
         label = graded[0] if len(graded) == 1 else None
     row_id = options.id
+    # With --old one table holds both models, and no rows need be matched.
     if row_id is None and group is not None and options.old is None:
         documents = [
             name
             for name in shared
             if name not in (group, label)
+            # A comma stands between the parts of an id that is typed.
             and "," not in name + group
             and (plain_name(name) in DOCUMENT_NAMES or has_name_of(name, "id"))
             and all(_name_rows(one, group, name) for one in everything if name in one.columns)
