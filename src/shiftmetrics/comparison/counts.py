@@ -70,6 +70,7 @@ def _averaged(
     elif rate == "recall":
         rates = _ratio(hits, labels)
     elif rate == "f1":
+        # One quotient in place of the harmonic mean, which is undefined where both rates are 0.
         rates = _ratio(2.0 * hits, labels + predictions)
     else:
         rates = _ratio(hits, labels + predictions - hits)
@@ -79,6 +80,7 @@ def _averaged(
     elif average == "weighted":
         averaged = (rates * labels).sum(axis=1) / labels.sum(axis=1)
     else:
+        # Sums over classes are a single column, which this mean leaves as it is.
         averaged = rates.mean(axis=1)
     return averaged
 

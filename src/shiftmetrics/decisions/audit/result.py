@@ -332,6 +332,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
 
         parts = []
         likely = self.changes.likely_rows
+        # These are no mode and no random sample, since the likeliest stand first: hence mode 0.
         if len(likely):
             parts.append(
                 pd.DataFrame(

@@ -40,6 +40,7 @@ def constant_sentence(result: DiffFigures) -> str | None:
     labelled = result.labelled
     if labelled is None or labelled.old_score is None or labelled.new_score is None:
         return f"{text}."
+    # A model that only equals a constant answer gains nothing by its features.
     beaten = [
         name
         for name, score in (("old", labelled.old_score), ("new", labelled.new_score))
@@ -115,12 +116,14 @@ def evidence_sentences(result: DiffFigures) -> list[str]:
     sentences = []
     if evidence.kappa is not None:
         text = f"Kappa of the answers {plain_figure(evidence.kappa, 3)}"
+        # Kappa is of the answers alone; the agreement counts how sure both models are, too.
         if evidence.flipped is not None:
             flipped = format_percent(evidence.flipped)
             text += (
                 f"; the probabilities agree as if {flipped} of the answers were flipped at random"
             )
         sentences.append(f"{text}.")
+    # Once labels give an interval, the difference is measured, and a guess at it would mislead.
     if evidence.estimate is not None and result.interval is None:
         better = "better" if evidence.estimate > 0.0 else "worse"
         sentences.append(

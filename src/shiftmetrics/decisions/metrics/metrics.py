@@ -240,6 +240,7 @@ def _diff_of_sets(name: str, sets: LabelSets, allow: float | None) -> MetricDiff
     lack, interval, verdict = _decided(effects, clusters, allow, doubts)
     return MetricDiffResult(
         value=effects.difference,
+        # A mean over rows has no numerical error to speak of; the interval is for that of sampling.
         error_bound=0.0,
         interval=interval,
         status=_status(lack),
@@ -271,6 +272,7 @@ def _diff_of_queries(
     queries = query_scores(pair, named.n_top)
     effects = effects_on_queries(queries)
     doubts = pair.rows.reading.warnings
+    # The groups were the queries, and each query has one score: no clusters are left.
     lack, interval, verdict = _decided(effects, None, allow, doubts)
     found = (*pair.rows.reading.sentences(), *(f"{text}." for text in queries.notes))
     return MetricDiffResult(

@@ -126,12 +126,14 @@ def named_metric(text: str) -> NamedMetric:
             quantile, n_top = _numbers(text, name, suffix)
             return NamedMetric(name=name, needs=needs, quantile=quantile, n_top=n_top)
     known = sorted({*OF_ANSWERS, *OF_PROBABILITIES, *OF_OUTPUTS, *OF_SETS, NDCG})
+    # Near misses are parts of a name, such as auc, and names with more behind, such as r2_score.
     close = [other for other in known if name and (name in other or other in name)]
     expected = f"one of {first_few(close or known, 50, show=str)}"
     remedy = _instead(text)
     if remedy is None:
         remedy = "From Python any function of true values and predictions may be given."
     else:
+        # scikit-learn has this metric, so that it is no slip, and similar names would not help.
         expected = "a metric for which an interval holds"
     raise ArgumentValueError("metric", expected, value=text, remedy=remedy)
 

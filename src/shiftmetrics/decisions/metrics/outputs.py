@@ -63,6 +63,7 @@ def check_defined(name: str, inputs: OutputInputs) -> None:
         is_label = argument == "labels"
         wrong: BoolArray = np.zeros(len(values), dtype=bool)
         expected = ""
+        # scikit-learn divides by a tiny number there, so that one such row decides the mean.
         if name == "neg_mean_absolute_percentage_error" and is_label:
             wrong = values == 0.0
             expected = "other than 0"
@@ -70,6 +71,7 @@ def check_defined(name: str, inputs: OutputInputs) -> None:
             wrong = values <= -1.0
             expected = "greater than -1"
         elif name == "neg_mean_poisson_deviance" and is_label:
+            # The deviance has the term y log(y / m): true counts may be 0, predicted means not.
             wrong = values < 0.0
             expected = "at least 0"
         elif name in ("neg_mean_poisson_deviance", "neg_mean_gamma_deviance"):

@@ -187,11 +187,13 @@ def check_seasons(
             "time", "a column of dates, for season", value=column, remedy=remedy
         )
     numbers = season_numbers(frame, column, unit, "reference")
+    # Samples without a date are of no season, which is no reason to refuse the others.
     found, counts = np.unique(numbers[numbers >= 0], return_counts=True)
     if len(found) < 2:
         got = f"only {season_names(unit, found.tolist())}" if len(found) else "none"
         remedy = f"Leave season out: {column!r} tells no {unit}s apart."
         raise ArgumentValueError("season", "one that the reference has several of", got, remedy)
+    # A season that the reference lacks is none of these: its samples are not compared later.
     few = found[counts < LEAST_OF_SEASON].tolist()
     if few:
         smallest = int(counts.min())

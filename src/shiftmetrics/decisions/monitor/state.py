@@ -263,9 +263,11 @@ def _check_counts(state: MonitorState) -> None:
         _check(getattr(state, name) >= 0, name, "at least 0", getattr(state, name))
     for place, alarm in zip(_places(state), state.alarms, strict=True):
         _check_same(alarm.n_batches, state.n_batches, f"{place}.n_batches")
+    # Alarms of the samples see all of them, that of errors those with a label alone.
     for number, alarm in enumerate(state.rows):
         _check_same(alarm.n_samples, state.n_samples, f"rows[{number}].n_samples")
     n_known = len(state.acknowledged)
+    # An alarm starts again only with a note, and one note may start several.
     for place, alarm in zip(_places(state), state.alarms, strict=True):
         n = alarm.n_restarts
         _check(n <= n_known, f"{place}.n_restarts", f"at most {n_known}, as acknowledged", n)
@@ -277,6 +279,7 @@ def _check_counts(state: MonitorState) -> None:
         state.seen.shape == shape and state.seen.dtype == np.int64 and bool((state.seen >= 0).all())
     )
     _check(right, "seen", f"integers of shape {shape}, of at least 0", state.seen.tolist())
+    # Fewer may be kept: a batch whose columns were not counted adds nothing.
     most = min(state.n_batches, MOST_RECENT)
     for name in ("recent", "recent_seasons"):
         recent = getattr(state, name)

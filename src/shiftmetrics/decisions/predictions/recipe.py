@@ -189,6 +189,7 @@ class PairRecipe:
             classes=witnesses.classes,
             old=old,
             new=new,
+            # Each side numbers its own classes; compared are the positions among those of both.
             old_codes=joint_codes_of(old, classes)[rows[0]],
             new_codes=joint_codes_of(new, classes)[rows[1]],
             labels=labels,
@@ -251,6 +252,7 @@ def recipe_of(
         Whether labels stand in a table of their own.
     """
     readings = pair.rows.reading.files[:2]
+    # Labels of the pair stand in the order of its matched rows, answers in that of each table.
     matched = []
     for table, rows in zip(tables, (pair.rows.old_rows, pair.rows.new_rows), strict=True):
         matched.append(table.iloc[np.arange(len(table))[rows]])
@@ -259,6 +261,7 @@ def recipe_of(
         answers: dict[str, int] = {}
         columns = list(score_columns(reading))
         scores = table[columns].to_numpy(dtype=np.float64, na_value=np.nan)
+        # In the single forms the answer is the column of scores itself, and holds no words.
         if reading.answer is not None and reading.form not in SINGLE:
             answers = _learned(cell_texts(table[reading.answer]), served.codes)
         sides.append(
@@ -285,6 +288,7 @@ def recipe_of(
     for place, reading in enumerate(readings):
         if reading.group is not None and group is None and pair.rows.group is not None:
             group = place, reading.group
+    # The recipe goes to every worker, so that it takes no rows with it.
     few = np.empty(0, dtype=np.int64)
     return PairRecipe(
         pair=pair.taken(few),
