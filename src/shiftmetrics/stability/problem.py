@@ -325,11 +325,13 @@ class RealisedPlan:
             for name, values in arrays.items():
                 if values is not None:
                     everywhere = np.zeros(whole.n_samples, dtype=values.dtype)
+                    # A sample that stays as it is keeps its loss: 0 would call the model right.
                     if name.endswith("losses"):
                         everywhere = base.copy()
                     everywhere[kept] = values
                     arrays[name] = everywhere
             if splits is not None:
+                # Splits count the rows among those with a weight.
                 splits = replace(splits, rows=kept[splits.rows])
         return replace(plan, **arrays, splits=splits)
 

@@ -102,6 +102,7 @@ class StabilityResult(Drawn, Result):
         code = self.status.code
         if code == "already_at_risk":
             return f"The sample has {risk_in_words(self.base_risk, settings)} already."
+        # The plan is the worst one that is allowed here, so that its risk is the limit.
         if code == "unattainable":
             return f"No allowed shift leads to more than {risk_in_words(self.plan.risk, settings)}."
         if code == "unbounded_loss":
@@ -113,6 +114,7 @@ class StabilityResult(Drawn, Result):
         reached = risk_number(self.plan.risk, settings)
         now = current_risk(self.base_risk, reached, settings)
         start = f"The {risk_name(settings)} reaches {reached} (currently {now})"
+        # The growth of one group may do the same, and is easier to judge than weights of samples.
         change = self.plan.named_change
         group = ""
         if change is not None and change.is_found:

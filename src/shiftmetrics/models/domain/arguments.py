@@ -333,9 +333,11 @@ def _bounds(
     lower = np.full(len(names), -math.inf)
     upper = np.full(len(names), math.inf)
     if isinstance(bounds, str | Mapping):  # "data"
+        # A column that is missing in every sample stays as it is, whatever its bounds.
         present = summary.count > 0.0
         lower = np.where(present, summary.low, 0.0)
         upper = np.where(present, summary.high, 0.0)
+        # Of pictures all pixels share one range: one that is always dark may become bright.
         if table.row_shape is not None:
             lower[:] = lower.min()
             upper[:] = upper.max()

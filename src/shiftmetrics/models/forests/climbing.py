@@ -131,6 +131,7 @@ def shortest_errors(block: Neighbourhood) -> tuple[FloatArray, IntArray]:
         where[rows[nearer]] = cells[nearer]
 
     for score in (_nearest_error, _steepest):
+        # Nothing beyond the best error so far counts, which leaves the second search fewer boxes.
         part = block.take(everyone, best)
         climbed = climb(part, block.start, score, to_error=True)
         keep(part, everyone, climbed)

@@ -56,6 +56,7 @@ def forest_of_json(document: Mapping[str, Any]) -> Forest | None:
     link = _LINKS.get(objective)
     if booster["name"] not in ("gbtree", "dart") or link is None:
         return None
+    # DART keeps its trees one level further down, beside a weight for each.
     weights = booster.get("weight_drop")
     booster = booster.get("gbtree", booster)
     parameters = learner["learner_model_param"]
@@ -63,6 +64,7 @@ def forest_of_json(document: Mapping[str, Any]) -> Forest | None:
     n_classes = int(parameters["num_class"])
     n_targets = int(parameters.get("num_target", 1))
     n_outputs = max(1, n_classes)
+    # Several targets or labels of a row: losses are of one value for each row.
     if n_targets > 1 or (n_outputs > 1 and link != "softmax"):
         return None
     trees = []

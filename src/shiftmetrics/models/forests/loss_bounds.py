@@ -122,12 +122,14 @@ def lower_loss(
     n_leaves = int((grid.forest.feature < 0).sum())
     if n_leaves * n_rows > _MOST_PAIRS:
         return None
+    # Blocks have different numbers of steps: those that a row lacks lie at no finite distance.
     squared = np.full((n_rows, _STEPS + 1), np.inf)
     losses = np.zeros((n_rows, _STEPS + 1))
     width = 0
     row_bytes = (60 + 16 * grid.forest.n_outputs) * n_leaves
     for rows in grid.row_blocks(n_rows, row_bytes):
         standing = Standing.of(grid, start[rows])
+        # With a limit nothing would bound the loss beyond it.
         no_limit = np.full(len(standing.cells), np.inf)
         found = LeafReach.of(standing, y[rows], no_limit)
         highest = _highest_losses(found, loss)

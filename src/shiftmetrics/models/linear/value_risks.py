@@ -33,13 +33,16 @@ def additive_value_risks(
     values, fractions, value_of = values_of_draws(draws, columns, n_samples)
     now = scores(problem.codes, problem)
     rest = now - scores.part(problem.codes, problem, columns)
+    # What these columns add does not depend on the others: any sample may carry the values.
     points = np.repeat(problem.codes[:1], len(values), axis=0)
     points[:, columns] = values
     added = scores.part(points, problem, columns)
+    # Rounding is that of the sums: a small lead of one large sum over another may be nothing else.
     size = np.abs(rest).max() + np.abs(added).max() + np.abs(now).max()
     near = TOLERANCE * size
     if problem.loss == "zero_one" and added.shape[1] == 2:
         found = _of_two_classes(problem, rest, added, fractions, draws, near)
+        # None where a lead is within rounding of 0: the loop below asks the model there.
         if found is not None:
             return ValueRisks(fractions, found[0], found[1], value_of)
     risks = np.empty((len(draws.weights), len(values)))
@@ -107,6 +110,7 @@ def _losses(
         wrong = scores.argmax(axis=1) != problem.y
         best = np.partition(scores, n_classes - 2, axis=1)
         lead = best[:, -1] - best[:, -2]
+    # Here the sum and the model may round to different classes: what the model predicts counts.
     unclear = np.flatnonzero(lead <= near)
     if unclear.size:
         points = problem.codes[unclear]

@@ -20,6 +20,7 @@ def reproduces(network: Network, codes: FloatArray) -> bool:
     rng = np.random.default_rng(0)
     rows = codes[:_MOST_ROWS]
     others = rng.permutation(rows)
+    # Attacks leave the rows, so that the layers must agree between and beyond them, too.
     fraction = rng.uniform(-1.0, 2.0, (len(rows), 1))
     points = np.concatenate([rows, rows + fraction * (others - rows)])
     values = points

@@ -49,6 +49,7 @@ class Network:
     ) -> None:
         self.module = module_of(model)
         self.row_shape = row_shape
+        # Shared with the problem: a row that the network evaluates is a query of the model.
         self._count = problem.count
         self.takes_log = False  # of probabilities, to have scores
         self.cut = 0.0
@@ -62,6 +63,7 @@ class Network:
             self.dtype = like.dtype
             self.device = like.device
         self.warnings: tuple[str, ...] = ()
+        # A single layer may be in training mode, such as a dropout that was switched on by hand.
         if any(part.training for part in self.module.modules()):
             text = (
                 "The model was in training mode; it was measured in evaluation mode and put back."
