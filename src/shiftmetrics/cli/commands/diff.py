@@ -211,12 +211,14 @@ def diff(
         result = call(
             diff_models,
             contents[0],
+            # With --old and --new one table holds the answers of both models.
             contents[1] if len(contents) > 1 else None,
             labels=truth,
             ids=options,
             costs=by_label or None,
             plan=planned,
         )
+        # Whoever labels the changed rows needs what the models saw, not their answers alone.
         if changed is not None:
             write_table(with_rows_of_data(result, asked), changed, guard=not as_is)
         names = [Path(text).name for text in (old, new or old)]

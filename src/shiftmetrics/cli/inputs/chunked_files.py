@@ -107,11 +107,13 @@ def _chunks(files: tuple[Any, ...], text: str, argument: str) -> Any:
             warnings.simplefilter("ignore")
             found = in_chunks(dataset([str(path) for path in files]), argument)
     except Exception as error:
+        # Damaged files end in errors of many types, those of pyarrow and of the system.
         cause = " ".join(str(error).split())[:300]
         raise ValueError(
             f"{argument} must be a folder or pattern of parquet files, got {text!r}, which cannot be read as one "
             f"({cause}). It may be truncated or of another kind."
         ) from error
+    # The writer of the files decides how large a row group is, and none is read in pieces.
     limit = OPENING.get().max_gib
     if COPIES * found.chunk_bytes > limit * 2**30:
         raise ValueError(

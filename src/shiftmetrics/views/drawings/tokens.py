@@ -20,6 +20,7 @@ def draw_changed_tokens(result: TokenDiffResult, ax: Any = None) -> Any:
     if result.interval is not None:
         reach = max(reach, result.interval.high)
     if result.allow is not None:
+        # Twice what is allowed, so that the side that is not is seen as well.
         reach = max(reach, 2.0 * result.allow)
         ax.axvspan(0.0, result.allow, color=GOOD, alpha=0.08, linewidth=0)
         ax.axvspan(result.allow, 1.2 * reach, color=BAD, alpha=0.08, linewidth=0)

@@ -88,6 +88,7 @@ def _in_short(result: StabilityResult) -> tuple[str, Tone, str]:
         change = f"if {percent(result.plan.changed_fraction)} of the samples change"
     if "budget" in settings:
         return "AT WORST", "plain", f"The {name} is {reached} at worst within the budget, {change}."
+    # A shift that breaks the model is neither good nor bad until one knows how likely it is.
     return "BREAKS", "plain", f"The {name} reaches {reached} {change}."
 
 
@@ -97,6 +98,7 @@ def _tiles(result: StabilityResult) -> list[Tile]:
     plan = result.plan
     now = risk_number(result.base_risk, settings)
     figures = [Tile(name="Now", value=now, meaning=risk_name(settings))]
+    # No shift lies between both risks, so that there is no size of one to show.
     if not math.isfinite(result.value) or result.status.code == "already_at_risk":
         if "threshold" in settings:  # the worst case within a budget has none
             threshold = risk_number(settings["threshold"], settings)
@@ -122,6 +124,7 @@ def _tiles(result: StabilityResult) -> list[Tile]:
             meaning="100 % is even weights",
         )
     )
+    # Within a budget the value is the risk after the shift, which has its tile already.
     if "budget" not in settings:
         meaning = result.kind.replace("_", " ")
         if result.interval is not None:
