@@ -100,6 +100,7 @@ def _refuse_confidence(roles: FoundRoles, place: int, single: str) -> None:
     table = roles.tables[place]
     for name in free_columns(roles, place):
         column = table.columns[name]
+        # A column of one value, or one that is equal in all files, tells no models apart.
         is_like = may_be_answer(column) and column.n_distinct > 1 and name not in roles.equal
         if (
             name == single

@@ -78,6 +78,7 @@ def read_label_columns(files: Sequence[Cells], labels: Cells, options: RoleOptio
     UnreadableTableError, ValueError
         If they cannot, if a label is missing in a file, or a cell is no Boolean.
     """
+    # As sets, so that no column of 0 and 1 is taken for the single label of a row.
     roles = opened_files(files, labels, replace(options, task="sets"))
     assert roles.labels is not None
     _check_typed(roles, options)
@@ -92,6 +93,7 @@ def read_label_columns(files: Sequence[Cells], labels: Cells, options: RoleOptio
         _booleans(table, names, argument)
         for table, argument in zip(roles.tables, arguments, strict=True)
     ]
+    # A model answers for every label; only the file of true labels may leave rows open.
     for block, argument in zip(bits, arguments, strict=True):
         _check_filled(block, names, argument)
     truth, values, known = _truth(roles, names, labels.argument, complaints)

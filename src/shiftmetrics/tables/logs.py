@@ -262,6 +262,7 @@ class LogRows:
         if not self.n_rows:
             raise content.refusal(f"a log of {tool} with samples", "which holds none")
         if not scores:
+            # An error of its own, so that a folder of many tasks can leave this log out.
             raise NoScoreError(
                 content.argument,
                 f"a log of {tool} with a score",
@@ -278,6 +279,7 @@ class LogRows:
             elif name == REPEAT:
                 table[name] = pd.Series(values)
             else:
+                # An id may be a number in one log and a string in another: as words they are equal.
                 words = [None if value is None else _word(value) for value in values]
                 table[name] = pd.Series(words, dtype=object)
                 written.append(name)

@@ -68,6 +68,7 @@ class FileReading:
         if self.classes:
             what = "labels" if self.form == "sets" else "classes"
             found.append(f"{what} {self._classes()}")
+        # A single column of numbers is named by what it holds, such as a probability.
         single = self.between or self.form == "outputs"
         words = {
             self.form if single else "answer": self.answer,
@@ -229,6 +230,7 @@ def _file_of(part: Any, path: Path) -> FileReading:
         raise UnreadableTableError(
             f"{path.name} must hold a form in each [[file]], got {str(part)[:60]}."
         )
+    # A misspelt role that was passed over would leave its column without one, in silence.
     unknown = sorted(set(part) - known)
     wrong = [
         name for name, value in part.items() if name in known and not _has_its_type(name, value)

@@ -120,6 +120,7 @@ def _gaps(
     for place, column in enumerate(columns):
         own = set()
         for word in column.gap_words:
+            # NA may be Namibia: in a file that does not mark gaps by it, it is a word.
             is_elsewhere = any(
                 word in other.distinct and word not in marks[slot]
                 for slot, other in enumerate(columns)
@@ -132,6 +133,7 @@ def _gaps(
             )
             is_mark = word in marks[place] and not is_elsewhere
             is_only_gap = others_gaps and not column.has_gaps and not is_elsewhere
+            # Where a column holds nothing else, there are no words that it could be one of.
             is_alone = not column.known
             if is_mark or is_only_gap or is_alone:
                 own.add(word)

@@ -40,6 +40,7 @@ def _holds(first: Any, *names: str) -> bool:
 def _evalscope(records: Any) -> Iterator[ScoredAnswer]:
     groups = [record["sample_score"].get("group_id") for record in records]
     indices = [record["index"] for record in records]
+    # Repeats have indices of their own: their group is the question that they share.
     named = [
         index if group is None else group for index, group in zip(indices, groups, strict=True)
     ]
@@ -50,6 +51,7 @@ def _evalscope(records: Any) -> Iterator[ScoredAnswer]:
         if main in values:
             values = {main: values.pop(main), **values}
         messages = record.get("messages") or []
+        # Turns of the model differ from one log to another, though the question is the same.
         asked = [part.get("content") for part in messages if part.get("role") in ("system", "user")]
         status = str(score.get("status") or "success").lower()
         yield ScoredAnswer(

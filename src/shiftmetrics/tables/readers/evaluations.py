@@ -191,6 +191,7 @@ def cells_of_answers(
                 by_length[name] = None
             row[column_of_score(name)] = number
         found.add(row)
+    # One answer without a number is enough: the mean of the rest is of other questions.
     kept = [name for name in scores if name not in no_numbers]
     return found.cells(
         content,

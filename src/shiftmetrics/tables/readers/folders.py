@@ -72,12 +72,14 @@ def files_of_parts(path: Path, argument: str, options: ReadOptions) -> list[Fold
         files = _files_among(path.rglob("*"), path, argument)
         base = path
     elif not path.exists() and any(mark in str(path) for mark in "*?["):
+        # Path.glob takes no absolute pattern, so it starts from the root.
         pattern = path.relative_to(path.anchor) if path.anchor else path
         files = _files_among(Path(path.anchor or ".").glob(str(pattern)), path, argument)
         base = None
     else:
         return None
     kept = [file for file in files if not _is_beside(file, base)]
+    # Spark writes an empty file for a part without rows, which cannot be read as a table.
     full = [file for file in kept if file.stat().st_size]
     if not full:
         raise UnreadableError(
@@ -90,6 +92,7 @@ def files_of_parts(path: Path, argument: str, options: ReadOptions) -> list[Fold
     if len(kinds) > 1:
         kind = next((suffix for suffix in TABLES if suffix in kinds), None)
         others = kinds - {kind}
+        # Files of text or JSON beside a table describe it; any other kind may hold more rows.
         if kind is None or others - {".json", ".txt", ".md", ""}:
             raise UnreadableError(
                 argument,
@@ -107,6 +110,7 @@ def _logs_among(parts: list[FolderPart]) -> list[FolderPart] | None:
     Tools keep a folder for each run, in which one file has a row for each answer.
     """
     objects = [part for part in parts if part.name.lower().endswith(OBJECTS)]
+    # Each reader opens each file, which takes too long where there are very many.
     if len(parts) == 1 or not objects or len(objects) > MOST_OBJECTS:
         return None
     found = []
@@ -116,6 +120,7 @@ def _logs_among(parts: list[FolderPart]) -> list[FolderPart] | None:
             found.append(told)
     if not found or len(found[0]) == len(parts):
         return None
+    # Two readers may tell the same files; only other files are those of another tool.
     if any(told != found[0] for told in found[1:]):
         first = next(told[0] for told in found[1:] if told != found[0])
         raise first.refusal(
@@ -192,6 +197,7 @@ def read_parts(parts: Sequence[Content], name: str, read: Callable[[Content], Ce
             text = f"left out {first_few(sorted(set(beside)), 3, show=str)}, which are no logs of {joined.tool}"
             joined = dataclasses.replace(joined, notes=(*joined.notes, text))
         return joined
+    # Texts are joined before they are read, so that all rows say what a column holds.
     if (
         all(is_text(part) and not getattr(part, "partition", {}) for part in parts)
         and len(parts) > 1

@@ -252,6 +252,7 @@ def _from_list(content: Content, rows: list[Any], notes: tuple[str, ...] = ()) -
         raise content.refusal("a file with rows", "which holds none")
     if all(isinstance(row, dict) for row in rows):
         names = list(dict.fromkeys(key for row in rows for key in row))
+        # A key of one row is a cell of all rows: objects of unlike keys outgrow their file.
         content.check_size(8.0 * len(names) * len(rows))
         return _cells(content, {name: [row.get(name) for row in rows] for name in names}, notes)
     if all(isinstance(row, list) for row in rows) and not _are_pairs(rows):
@@ -261,6 +262,7 @@ def _from_list(content: Content, rows: list[Any], notes: tuple[str, ...] = ()) -
                 "a JSON file with equal numbers of cells in its rows", "unequal numbers"
             )
         first = rows[0]
+        # Strings above strings may be a row as well, so that a header needs other cells below it.
         is_header = len(rows) > 1 and all(isinstance(name, str) for name in first)
         is_header = is_header and any(not isinstance(cell, str) for row in rows[1:] for cell in row)
         names = (
@@ -299,6 +301,7 @@ def _cells(
     written = []
     table = {}
     for name, values in columns.items():
+        # By the exact type, since True is an instance of int.
         kinds = {type(value) for value in values if value is not None}
         if kinds & {dict, list}:
             table[name] = pd.Series(values, dtype=object)

@@ -85,8 +85,10 @@ def scan_rows(content: Content, start: int, separator: str) -> Scan:
                     "Save the table as csv or parquet.",
                 )
             _scan_block(block, state, found)
+            # Counted on the way, so that a text too large is refused before its end is read.
             n_cells = found.n_separators + found.n_lines
             content.check_size(TEXT_COPIES * size + CELL_BYTES * n_cells)
+    # A last line without an end is a row, so that blank lines above it are inside the table.
     if size and not state.carried.endswith((b"\n", b"\r")):
         found.n_lines += 1
         found.n_blank += state.n_blank

@@ -92,6 +92,7 @@ def refuse_strangers(content: Content) -> None:
         raise content.refusal("a table", "a YAML document", "Save the rows as csv or JSON.")
     if _SQL.match(head):
         commands = [command for mark, command in _SQL_EXPORTS if mark in head[:2000]]
+        # A dump of MariaDB may name MySQL as well: the last one that is named counts.
         command = (commands or [_SQLITE_EXPORT])[-1]
         raise content.refusal(
             "a table", "a dump of a database in SQL", f"Write the table as csv: {command}"
