@@ -90,6 +90,7 @@ def _kappa(compared: ComparedRows) -> float | None:
 def _calibration(totals: PairTotals) -> tuple[QualityMeasure, ...]:
     """Return log loss and Brier score of both models, and of two classes AUC and average precision."""
     losses = totals.losses
+    # Rows with a label may be a chosen part, whose mean losses say little of the others.
     if losses is None or not totals.all_labelled:
         return ()
     measures = []
@@ -99,6 +100,7 @@ def _calibration(totals: PairTotals) -> tuple[QualityMeasure, ...]:
             old=float(losses.totals[0, place] / losses.n),
             new=float(losses.totals[1, place] / losses.n),
             higher_is_better=False,
+            # Of the differences row by row: both models find the same rows hard.
             interval=interval_of_moments(
                 losses.n,
                 float(losses.mean[place]),

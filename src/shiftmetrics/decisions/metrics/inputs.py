@@ -126,9 +126,11 @@ def positive_code(pair: ClassPair, metric: NamedMetric, positive: Any) -> int:
     spelling = boolean_spelling(names)
     if spelling is not None:
         return as_booleans(names, spelling).index(True)
+    # Labels of -1 and 1, as of support vector machines, are no spelling of Booleans.
     numbers = typed_names(pair.classes)
     if numbers.dtype.kind in "if" and sorted(numbers.tolist()) == [-1, 1]:
         return int(numbers.argmax())
+    # A wrong guess would give the metric of the other class, and nothing would show it.
     got = f"nothing, and either of {names[0]!r} and {names[1]!r} may be it"
     raise ArgumentValueError(
         "positive", "the class that the metric counts", got, f"Name one: {names[0]} or {names[1]}."

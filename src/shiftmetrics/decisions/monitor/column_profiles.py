@@ -174,6 +174,7 @@ class ColumnProfile(Record):
         """Return parts of the column that have a short name: levels, or all below or above an edge."""
         rows = [self.counts.tolist(), counts.tolist()]
         if self.is_constant and self.counts[0] == 0:
+            # All cells of the reference are gaps, so that only what is filled in can grow.
             n_before, n_now = map(sum, rows)
             return [(f"{self.column} not missing", n_before - rows[0][-1], n_now - rows[1][-1])]
         parts = [(f"{self.column} missing", rows[0][-1], rows[1][-1])]
@@ -184,6 +185,7 @@ class ColumnProfile(Record):
             names = [*(f"{self.column} = {level}" for level in self.levels)]
             names.append(f"other levels of {self.column}")
             return parts + list(zip(names, rows[0], rows[1], strict=False))
+        # Behind these come infinite and missing cells, which lie on neither side of an edge.
         last = len(self.edges) + 1
         for place, edge in enumerate(self.edges.tolist(), start=1):
             below = [sum(row[:place]) for row in rows]

@@ -157,12 +157,14 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
         """Return what the alarms promise, and what is not watched."""
         alpha = float(self.settings["alpha"])
         sentences = []
+        # Under an alarm it is news, too, that no single column explains it.
         if self.moved or (self.state.recent.size and self.state.samples_changed):
             sentences.append(_moves_in_words(self.moved))
         sentences += [
             f"At most {100 * alpha:g} % of monitors ever raise an alarm without a change, however "
             "often one looks."
         ]
+        # Under an alarm columns are named at a level that holds for one batch, not for all.
         if self.moved and not self.exit_code:
             sentences.append("At most 1 % ever name a column without one.")
         if self.note:

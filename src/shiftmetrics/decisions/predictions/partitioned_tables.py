@@ -145,11 +145,13 @@ def keyed_table(
     parts = list(frame.to_delayed())
     count = dask().delayed(len, pure=False)
     narrow = list(frame[[name]].to_delayed())
+    # Dask may join small files of which one column is read: these are other partitions.
     counted = narrow if len(narrow) == len(parts) else parts
     sizes = np.array(computed([count(part) for part in counted], argument), dtype=np.int64)
     if not sizes.sum():
         raise ArgumentValueError(argument, "a table with rows", "none")
     divisions: tuple[Any, ...] = (None,) * (len(parts) + 1)
+    # Where the id is the sorted index, both tables can be cut at the same ids, unshuffled.
     is_sorted = original.known_divisions and original._meta.index.name == name
     # Integers that are compared as text, since the other table has text, are in another order then.
     in_order = kind == "integer" or all(isinstance(end, str) for end in original.divisions)
@@ -223,6 +225,7 @@ def id_columns(frames: Sequence[Any], options: RoleOptions) -> tuple[str, str]:
         raise ArgumentValueError("ids", "a column of data frames of Dask", "'none'", remedy)
     if typed is not None:
         first, mark, second = typed.partition("=")
+        # The name of a column may hold an equals sign itself.
         names = (first, second) if mark and typed not in columns[0] else (typed, typed)
         for name, own, argument in zip(names, columns, ("old", "new"), strict=True):
             if name not in own:
@@ -231,6 +234,7 @@ def id_columns(frames: Sequence[Any], options: RoleOptions) -> tuple[str, str]:
         return names
     common = [name for name in columns[0] if name in columns[1]]
     named = [name for name in common if has_name_of(name, "id")]
+    # Of two such columns, as of a user and a visit, either may name the rows.
     if len(named) != 1:
         got = "no column with the name of one" if not named else first_few(named)
         remedy = f"Pass ids=, one of {first_few(common, 8)}."

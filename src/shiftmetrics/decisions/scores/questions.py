@@ -113,6 +113,7 @@ def matched_questions(old: ScoreSide, new: ScoreSide, *, inner: bool) -> ScorePa
         )
     _check_alone(old, new, known_old, known_new, inner, notes)
     numbers = {key: place for place, key in enumerate(kept)}
+    # A key may be a digest of what was asked: people know the question by the old log's id.
     first = old_rows.drop_duplicates("key").set_index("key").loc[kept]
     groups, group_names = _groups(old_rows, new_rows, kept)
     return ScorePair(

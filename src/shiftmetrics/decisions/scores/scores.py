@@ -237,6 +237,7 @@ def _range(pair: ScorePair, given: tuple[float, float] | None) -> tuple[float, f
     most = float(values.max())
     if given is None:
         if least < 0.0 or most > 1.0:
+            # Intervals rest on the range, and the scores that were seen need not reach its ends.
             got = f"scores from {least:g} to {most:g}"
             remedy = Wording(
                 "Pass ",

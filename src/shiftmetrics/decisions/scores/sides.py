@@ -233,12 +233,14 @@ def _numbers(column: pd.Series, argument: str, name: str) -> np.ndarray:
     wrong = np.isnan(numbers) & column.notna().to_numpy()
     for place in np.flatnonzero(wrong):
         text = str(column.iloc[place]).strip()
+        # Some files write the scores 1 and 0 of a check as True and False.
         truth = {"true": 1.0, "false": 0.0}.get(text.lower())
         if truth is not None:
             numbers[place] = truth
         elif text.lower() not in ("", "nan", "na", "n/a", "null", "none"):
             got = f"{text[:40]!r} in row {place}"
             raise ArgumentValueError(f"{argument}[{name!r}]", "numbers", got)
+    # One infinite score would make the mean of all questions infinite.
     infinite = np.isinf(numbers)
     if infinite.any():
         row = int(np.flatnonzero(infinite)[0])
@@ -261,6 +263,7 @@ def _words(frame: pd.DataFrame, name: Any, argument: str, option: str) -> pd.Ser
     columns = [str(column) for column in frame.columns]
     found = [column for column in columns if column == name]
     if not found:
+        # Logs keep fields under a prefix, such as about.level, which people leave out.
         found = [column for column in columns if column.rpartition(".")[2] == name]
     if len(found) != 1:
         got = f"{name!r}, where {argument} has {first_few(columns, 10, show=str)}"
