@@ -143,6 +143,7 @@ def _new_in_words(result: WhatWasFound, more: list[Mode]) -> str:
         amount = f"New: about {format_percent(result.fraction)} of the sample"
         within, size = _size_of_modes(result)
         return f"{amount}, {within}{_listed(result.new, test.p_value, test.borne_out, size)}"
+    # What is not confirmed as new may show on either side: the clearer p-value is told.
     least = min(test.p_value, test.missing_p_value)
     if found == "gradual":
         text = f"Something differs ({p_words(least)}): {result.changes.in_words()}."
@@ -150,6 +151,7 @@ def _new_in_words(result: WhatWasFound, more: list[Mode]) -> str:
             text += f" No group is confirmed as new; the rows that stand out most are {_first_rows(result)}, ..."
         return text
     if found == "times":
+        # At eta > 1 the p-value is of this ratio, and says nothing of smaller differences.
         times = f"more than {result.score.eta:g} times as frequent"
         return f"No mode {times} shown at this size ({p_words(test.p_value)})."
     if found == "groups":

@@ -124,6 +124,7 @@ def plain(value: Any) -> Any:
 
 def _step(part: Any, name: str, done: str, path: str) -> Any:
     names = names_of(part)
+    # None has no names either, but stands for an option that was not used.
     if part is None:
         raise ValueError(
             f"The field {done!r} is empty: the result was computed without it, so it has no {name!r}."
@@ -141,6 +142,7 @@ def _step(part: Any, name: str, done: str, path: str) -> Any:
         return {str(key): value for key, value in part.items()}[name]
     if name == COUNT:
         return len(part)
+    # The name of a record may be a number: it counts before the position.
     named = _named_parts(part)
     return named[name] if name in named else part[int(name)]
 

@@ -103,7 +103,9 @@ def _refused(plan: RealisedPlan, influence: FloatArray) -> tuple[str, ...]:
     spread = float(np.hypot.reduce(influence))
     skewness = 0.0
     if spread > 0.0:
+        # The sum of these cubes is the skewness over the root of the number of samples.
         skewness = abs(float(np.sum((influence / spread) ** 3)))
+    # A shift towards few samples is known no better than a mean of these few.
     samples = n_units * plan.effective_sample_fraction
     remedy = "Take more samples, or a lower threshold or budget."
     if skewness > MOST_SKEWED:

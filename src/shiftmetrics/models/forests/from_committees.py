@@ -151,6 +151,7 @@ def joined_forests(
     for place, forest in enumerate(forests):
         feature = forest.feature
         if columns is not None:
+            # Leaves have no column: their mark would be an index from the end of the columns.
             feature = np.where(feature >= 0, columns[place][np.maximum(feature, 0)], LEAF)
         features.append(feature)
     feature = np.concatenate(features)
@@ -163,6 +164,7 @@ def joined_forests(
         feature=feature,
         threshold=np.concatenate([forest.threshold for forest in forests]),
         missing_left=np.concatenate([forest.missing_left for forest in forests]),
+        # The offset has moved the marks of leaves, too, so that they are set again.
         left=np.where(feature >= 0, left, LEAF),
         right=np.where(feature >= 0, right, LEAF),
         value=np.concatenate(values),

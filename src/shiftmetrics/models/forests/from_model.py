@@ -54,6 +54,7 @@ def grid_of_problem(problem: ModelProblem) -> Grid | None:
         return None
     if not is_monotone(problem):
         return None
+    # Log losses at a probability of 0 have to end where those of the model do.
     forest = replace(forest, clip=problem.clip)
     if problem.cut is not None:
         forest = _cut_at(forest, problem.cut)
@@ -62,6 +63,7 @@ def grid_of_problem(problem: ModelProblem) -> Grid | None:
     grid = grid_of(forest, problem.domain, problem.codes, encode, turns)
     if grid is None:
         return None
+    # A subclass may override what its trees say, and their bounds would not be its own.
     if not reads_the_model(problem, grid):
         name = type(problem.rule.model).__name__
         problem.note(

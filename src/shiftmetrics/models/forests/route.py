@@ -64,6 +64,7 @@ class TreeRoute(Route):
         costs: FloatArray | float = 1.0
         if problem.costs is not None:
             costs = problem.costs[problem.y]
+        # The scans look for errors alone: the caller gives their losses the costs afterwards.
         problem = replace(problem, costs=None)
         grid = grid_of_problem(problem)
         if grid is None:
@@ -82,6 +83,7 @@ class TreeRoute(Route):
                     yield position, found
             for position, group in enumerate(groups):
                 if len(axes[position]) != 1:
+                    # The trees are not read again: other axes of the same grid may change.
                     alone = problem.restricted(group)
                     own_grid = grid.within(alone.domain)
                     yield position, _worst_case(own_grid, alone)

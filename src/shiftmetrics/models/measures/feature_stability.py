@@ -339,6 +339,7 @@ class _FeatureSolver:
         solved = solution.solved
         plan = solved.plan
         assert plan.largest_distance is not None
+        # Weighted as the permuted risk is, so that a feature without effect has importance 0.
         current: FloatArray = self.draws.weights[place] @ self.base_losses
         return FeatureStability(
             feature=group.name,
