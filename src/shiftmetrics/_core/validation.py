@@ -307,6 +307,7 @@ def check_same_library(first: Array, second: Array, first_name: str, second_name
             "Convert one of them first.",
             verb="come",
         ) from error
+    # Arrays of NumPy before 2.0 and data in chunks name no device: they lie in main memory.
     first_device = getattr(first, "device", "cpu")
     second_device = getattr(second, "device", "cpu")
     if str(first_device) != str(second_device):

@@ -73,6 +73,7 @@ def metric_answer(
     """
     from shiftmetrics.decisions.metrics.metrics import diff_metric
 
+    # Options of other comparisons would have no effect here, and nobody would notice.
     call.refuse_all_but(diff_metric, "be left out with --metric")
     result = call(
         diff_metric,
@@ -86,6 +87,7 @@ def metric_answer(
     if typed.changed is not None:
         write_table(result.to_frame(), typed.changed, guard=not typed.as_is)
     found = result.settings["found"]
+    # What ends with a full stop is a sentence of its own; the rest are phrases of one.
     others = [text for text in found if not text.endswith(".")]
     return CommandAnswer(
         results={result.title: result},

@@ -121,8 +121,10 @@ def audit(
             if place is not None:
                 table = tables[option](result, contents[1])
                 write_table(table, place, guard=not labelling.as_is)
+        # A plan whose rows are written nowhere cannot be followed.
         if places["--to-label"] is None and planned is not None:
             notes.append("--to-label plan.csv writes the rows of the plan.")
+        # True labels that lie unused in the table are most likely an oversight.
         if call["label"] is None and not labels:
             notes.extend(_labels_not_named(models, contents[1]))
         names = [str(source) for source in sources[:2]]

@@ -97,6 +97,7 @@ def role_options(typed: Mapping[str, Any]) -> RoleOptions:
         If a reading does not exist, or stands beside options that say otherwise.
     """
     known = {name: value for name, value in typed.items() if value not in (None, False)}
+    # A word of separators alone would name no column, and yet not be the word none.
     if "id" in known and not str(known["id"]).strip(" ,="):
         raise ValueError(f"--id must name a column, or be none, got {known['id']!r}.")
     for name in ("columns", "exclude", "classes"):
@@ -105,6 +106,7 @@ def role_options(typed: Mapping[str, Any]) -> RoleOptions:
     path = known.pop("reading", None)
     reading: TableReading | None = None
     if path is not None:
+        # A reading says neither whether first lines are names nor which rows are kept.
         beside = [name for name in known if name not in ("inner", "header")]
         if beside:
             raise ValueError(

@@ -33,6 +33,7 @@ def draw_modes(result: AuditResult, ax: Any = None) -> Any:
         return _draw_fractions(result, ax)
     ax = new_axes(ax, height=2.4)
     timeline = result.changes.timeline
+    # A period without samples has no fraction: there the curve has a gap.
     sizes = np.maximum(timeline.n_samples, 1)
     places = np.arange(len(timeline.periods))
     for place, mode in enumerate(result.changes.new[:_MOST_MODES]):
@@ -40,6 +41,7 @@ def draw_modes(result: AuditResult, ax: Any = None) -> Any:
         fraction = np.where(timeline.n_samples > 0, timeline.n_members[place] / sizes, np.nan)
         ax.plot(places, fraction, "o-", color=color, markersize=3, label=f"mode {place + 1}")
         if mode.change is not None and mode.change.is_shown:
+            # A change lies between its period and the one before, hence the half step.
             at = timeline.periods.index(mode.change.period)
             ax.axvline(at - 0.5, color=color, linestyle=(0, (4, 3)), linewidth=1)
     step = -(-len(places) // _MOST_TICKS)

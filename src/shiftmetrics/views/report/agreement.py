@@ -36,6 +36,7 @@ def agreement_facts(result: Any) -> list[Fact]:
         ("inverse temperature", number(result.beta), "beta, where the two sides agree best"),
         ("effective classes", number(result.effective_classes), effective),
     ]
+    # A sum over all samples, whose size depends on their number: no sentence tells it.
     log_pa = Fact(
         "log posterior agreement", number(result.log_pa, "nats"), "of the whole sample, at most 0"
     )
@@ -56,6 +57,7 @@ def agreement_answer(result: Any) -> Answer:
             chart=_chart_of(result),
         )
     sentence = f"{percent(changes.disagreement)} of {n} predictions changed"
+    # Pairs that passed by only once are not kept, so that their confidence is not known.
     if changes.confident is not None:
         confident = percent(changes.confident) if changes.confident else "none"
         sentence += f", {confident} of these with high confidence on both sides"
@@ -90,6 +92,7 @@ def _figures(result: Any) -> list[Tile]:
             meaning=_ends(changes.disagreement_interval),
         )
     ]
+    # Without changes there is nothing to take a fraction of.
     if changes.confident is not None and changes.disagreement > 0.0:
         figures.append(
             Tile(

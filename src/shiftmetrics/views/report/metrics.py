@@ -18,6 +18,7 @@ MOST_ROWS = 20
 def answer_of_metric(result: MetricDiffResult) -> Answer:
     """Return the decision with the metric of both models."""
     difference = metric_amount(result, abs(result.value))
+    # A sign before a difference of 0 would claim a direction.
     if result.value:
         difference = f"{'+' if result.value > 0.0 else '-'}{difference}"
     ends = "too few rows for an interval"

@@ -22,6 +22,7 @@ def monitor_answer(result: MonitorResult) -> Answer:
     figures = [
         Tile(name="Batches", value=f"{state.n_batches:,}", meaning=f"{state.n_samples:,} samples")
     ]
+    # A passport may watch errors before any batch has labels: then there is no rate.
     if state.errors is not None and state.errors.n_samples:
         figures.append(
             Tile(
