@@ -94,3 +94,8 @@ def test_separators_of_ascii(tmp_path):
 def test_a_separator_that_is_given_is_kept(tmp_path):
     frame = read(tmp_path, "id;w\tx\n1;a\\tb\t\\N\n2;c\td\n", sep=";")
     assert list(frame.columns) == ["id", "w\tx"]
+
+
+def test_a_row_of_gaps_between_separators_of_ascii_is_a_row(tmp_path):
+    frame = read(tmp_path, "a\x1fb\x1e1\x1f2\x1e\x1f\x1e3\x1f4\x1e\n")
+    assert frame["a"].isna().tolist() == [False, True, False]

@@ -5,6 +5,7 @@ import zipfile
 import pandas as pd
 import pytest
 
+from shiftmetrics.tables.content import ReadOptions
 from shiftmetrics.tables.readers.packed import READERS
 from shiftmetrics.tables.register import read_file
 
@@ -24,3 +25,12 @@ def test_what_systems_leave_in_archives_is_left_out(beside, tmp_path):
         archive.writestr("runs/a.csv", "a,b\n1,2\n3,4\n")
         archive.writestr(beside, "x")
     assert list(read_file(path, "OLD").frame.columns) == ["a", "b"]
+
+
+def test_a_member_is_chosen_by_its_whole_name_among_others_of_its_name(tmp_path):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.csv", "a,b\n1,2\n3,4\n")
+        archive.writestr("more/a.csv", "a,b\n5,6\n7,8\n")
+    for key, cells in (("a.csv", [1, 3]), ("more/a.csv", [5, 7])):
+        assert read_file(path, "OLD", ReadOptions(key=key)).frame["a"].tolist() == cells

@@ -99,3 +99,8 @@ def test_records_with_other_names_are_refused(tmp_path):
 def test_lists_of_settings_are_no_records(tmp_path):
     text = "id,rule\n" + "".join(f"{place},a = {place}\n" for place in range(9))
     assert read(tmp_path, text).frame["rule"].tolist()[:2] == ["a = 0", "a = 1"]
+
+
+def test_the_rest_of_a_cell_with_ends_of_lines_is_not_lost(tmp_path):
+    with pytest.raises(UnreadableError, match="with the line 'more'"):
+        read(tmp_path, by_equals() + "\n" + by_equals().rstrip("\n") + "\nmore\n")

@@ -66,3 +66,8 @@ def test_a_quoted_na_is_marked_as_a_word():
     rows, is_marked, _ = again('"NA",NA,""\n', has_marks=True)
     assert is_marked
     assert rows == [f'"{QUOTED_MARK}NA",NA,"{QUOTED_MARK}"']
+
+
+def test_a_row_of_gaps_between_tabs_is_a_row():
+    rows, _, _ = again("1\tx\t3\n# c\n\t\t\n4\ty\t6\n\t\t\n\n \t\n", separator="\t", ends=True)
+    assert rows == ["1\tx\t3", "\t\t", "4\ty\t6", "\t\t"]

@@ -1,5 +1,6 @@
 """Files of Stata and SPSS: labels of values, not codes."""
 
+import datetime
 import struct
 
 import pandas as pd
@@ -62,3 +63,13 @@ def test_a_transport_file_of_sas(version, tmp_path):
     assert found["ANSWER"].iloc[:2].tolist() == ["cat", "dog"]
     assert found["ANSWER"].isna().tolist() == [False, False, True]
     assert found["P"].tolist() == [0.5, 0.25, 1.0]
+
+
+def test_times_of_a_day_are_words(tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    path = tmp_path / "old.sav"
+    times = [datetime.time(1, 2), datetime.time(3, 4)]
+    pyreadstat.write_sav(pd.DataFrame({"p": [0.5, 0.25], "at": times}), str(path))
+    cells = read_file(path, "OLD")
+    assert cells.frame["at"].tolist() == ["01:02:00", "03:04:00"]
+    assert "at" in cells.written

@@ -1,9 +1,12 @@
 """Workbooks: the first sheet with a table, titles above it, and formulas."""
 
+import datetime
+
 import pandas as pd
 import pytest
 
 from shiftmetrics.tables.content import ReadOptions, UnreadableError
+from shiftmetrics.tables.readers.workbook import dates_or_words
 from shiftmetrics.tables.register import read_file
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -91,3 +94,10 @@ def test_a_longer_table_on_a_later_sheet_is_asked_for(tmp_path):
         read_file(path, "OLD")
     cells = read_file(path, "OLD", ReadOptions(key="scores"))
     assert cells.frame["p"].tolist() == [0.5, 0.25, 1.0]
+
+
+def test_times_beside_dates_are_kept_as_words():
+    dates = [datetime.date(2024, 1, 2), None]
+    assert dates_or_words(pd.Series(dates, dtype=object)).dtype.kind == "M"
+    mixed = dates_or_words(pd.Series([*dates, datetime.time(1, 2)], dtype=object))
+    assert mixed.tolist() == ["2024-01-02", None, "01:02:00"]

@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 
 NUMERIC = ("numeric", "real", "integer")
 
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_CELL = re.compile(rf"(?:\A|,)\s*({_QUOTED}|[^,]*?)\s*(?=,|\Z)")
+_PAIR = rf"""\s*(?:\d+)\s+(?:{_QUOTED}|[^,'"\s][^,]*?)\s*"""
+_SPARSE_CELL = re.compile(rf"""\s*(\d+)\s+({_QUOTED}|[^,'"\s][^,]*?)\s*(?:,|\Z)""")
+_SPARSE_ROW = re.compile(rf"\{{((?:{_PAIR}(?:,{_PAIR})*)?)\s*,?\s*\}}(?:\s*,\s*\{{[\d.eE+-]+\}})?")
+_DATA = re.compile(r"@data\s*(?:%.*)?", re.IGNORECASE)
 _RELATION = re.compile(rb"(\s*(%[^\n]*)?\n)*\s*@relation\b", re.IGNORECASE)
 _ATTRIBUTE = re.compile(
     r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.+?)\s*""", re.IGNORECASE
@@ -38,7 +45,7 @@ def _read(content: Content) -> Cells:
 
     content.check_size(JSON_COPIES * content.size)
     content, start = as_utf8(content)
-    lines = decoded(content, content.read()[start:]).splitlines()
+    lines = _LINE_END.split(decoded(content, content.read()[start:]))
     names, kinds, first = _attributes(lines, content)
     rows = _rows(lines[first:], names, kinds, content)
     table: dict[str, Any] = {}
@@ -87,7 +94,7 @@ def _attributes(lines: list[str], content: Content) -> tuple[list[str], list[Any
     kinds: list[Any] = []
     for place, line in enumerate(lines):
         line = line.strip()
-        if line.lower() == "@data":
+        if _DATA.fullmatch(line):
             if not names:
                 raise content.refusal("an ARFF file with attributes", "which has none")
             return checked_names(names, content), kinds, place + 1
@@ -118,7 +125,7 @@ def _rows(
         # a weight in braces may stand behind the cells
         weighted = re.fullmatch(r"(.+),\s*\{[\d.eE+-]+\}", line)
         cells = (
-            _sparse(line, kinds)
+            _sparse(line, kinds, content)
             if line.startswith("{")
             else _split(weighted[1] if weighted else line)
         )
@@ -134,17 +141,26 @@ def _rows(
     return rows
 
 
-def _sparse(line: str, kinds: list[Any]) -> list[str]:
+def _sparse(line: str, kinds: list[Any], content: Content) -> list[str]:
     """Return the cells of a sparse row: 0, or the first level, where nothing is said."""
     cells = [kind[0] if isinstance(kind, tuple) and kind else "0" for kind in kinds]
-    for pair in _split(line.strip("{} \t")):
-        place, _, value = pair.partition(" ")
-        cells[int(place)] = _plain(value.strip())
+    found = _SPARSE_ROW.fullmatch(line)
+    pairs = _SPARSE_CELL.findall(found[1]) if found else []
+    if not found or any(int(place) >= len(cells) for place, _ in pairs):
+        raise content.refusal(
+            "an ARFF file whose sparse rows hold numbers of attributes with their values",
+            f"with {line[:40]!r} and {len(cells)} attributes",
+        )
+    for place, value in pairs:
+        cells[int(place)] = _plain(value)
     return cells
 
 
 def _split(line: str) -> list[str]:
-    quote = '"' if '"' in line and "'" not in line else "'"
+    if '"' in line and "'" in line:
+        # Weka takes both: one of them within words between the other, such as "it's"
+        return [_plain(cell) for cell in _CELL.findall(line)]
+    quote = '"' if '"' in line else "'"
     reader = csv.reader(
         io.StringIO(line),
         quotechar=quote,

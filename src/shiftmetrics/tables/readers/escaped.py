@@ -149,7 +149,7 @@ def has_ascii_separators(content: Content) -> bool:
 def with_commas(content: Content) -> Content:
     """Return the rows between the signs of ASCII as csv."""
     text = content.read().decode("utf-8-sig")
-    return as_csv(content, [row.split("\x1f") for row in text.split("\x1e") if row.strip()])
+    return as_csv(content, [row.split("\x1f") for row in text.split("\x1e") if row.strip(" \r\n")])
 
 
 def _reader(

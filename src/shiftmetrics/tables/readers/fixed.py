@@ -37,7 +37,7 @@ def fixed_width_lines(lines: list[TextLine]) -> tuple[int, list[tuple[int, int]]
 
 def as_tabs(text: str, spans: list[tuple[int, int]]) -> str:
     """Return the lines with a tab between the columns."""
-    lines = [line.expandtabs() for line in text.splitlines() if line.strip()]
+    lines = [line.expandtabs() for line in re.split(r"\r\n|\n|\r", text) if line.strip()]
     in_brackets = _all_in_brackets(lines)
     # a line may be longer than those that the columns were found by
     edges: list[tuple[int, int | None]] = [*spans[:-1], (spans[-1][0], None)]

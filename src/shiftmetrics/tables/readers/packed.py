@@ -78,7 +78,9 @@ def _unpack_zip(content: Content) -> Content:
     # The key of a single file is for what is inside it, such as the sheet of a workbook.
     chosen = names
     if len(names) > 1:
-        chosen = [name for name in names if key in (name, Path(name).name)]
+        # A whole name is that of one member, though others may have it in their folders.
+        chosen = [name for name in names if key == name]
+        chosen = chosen or [name for name in names if key == Path(name).name]
     if not names:
         raise content.refusal("an archive with one file", "which holds none")
     if len(chosen) != 1:

@@ -101,7 +101,7 @@ def is_in_records(content: Content) -> bool:
     if _RECORD.fullmatch(lines[0].strip()):
         return True
     # records without a head: the same names come again in the same order, with a blank line between
-    blocks = _blocks(content.head.decode("utf-8", "ignore").splitlines())
+    blocks = _blocks(re.split(r"\r\n|\n|\r", content.head.decode("utf-8", "ignore")))
     if len(blocks) < 2:
         return False
     names = [_names(block) for block in blocks[:2]]
@@ -131,8 +131,15 @@ def records_as_rows(content: Content) -> Content:
     else:
         # Equals signs are those of sqlite3 -line.
         for block in _blocks(lines):
-            cells = [_BY_EQUALS.fullmatch(line) for line in block]
-            records.append([cell for cell in cells if cell is not None])
+            records.append([])
+            for line in block:
+                cell = _BY_EQUALS.fullmatch(line)
+                # the rest of a cell with ends of lines, which would be lost
+                if cell is None:
+                    raise content.refusal(
+                        "records with a line for each cell", f"with the line {line!r}", WRITE_CSV
+                    )
+                records[-1].append(cell)
     names = [cell["name"] for cell in records[0]]
     rows: list[list[str]] = []
     for record in records:

@@ -29,7 +29,7 @@ def rewritten(
         If a row has too many cells, or the last one is cut.
     """
     lines = [line.text for line in joined_lines(text, len(text) + 1)]
-    while lines and not lines[-1].strip():
+    while lines and _is_blank(lines[-1], dialect):
         lines.pop()
     if dialect.separator == ONE_COLUMN:
         lines = _one_column(lines)
@@ -48,6 +48,12 @@ def rewritten(
     return marked, True
 
 
+def _is_blank(line: str, dialect: Dialect) -> bool:
+    """Return True if a line holds nothing; tabs between as many gaps as there are columns are a row of gaps."""
+    is_row = dialect.separator == "\t" and line.count("\t") + 1 == dialect.n_cells
+    return not line.strip() and not is_row
+
+
 def _one_column(lines: list[str]) -> list[str]:
     """Return the lines with a gap for each blank line, unless every other line is blank."""
     if not any(line.strip() for line in lines[1::2]):
@@ -64,7 +70,7 @@ def _equal_rows(
     n_comments = 0
     n_short = 0
     n_below = 0
-    lines = [line for line in lines if line.strip() and not is_ruler(line)]
+    lines = [line for line in lines if not _is_blank(line, dialect) and not is_ruler(line)]
     for place, line in enumerate(lines):
         n_cells = len(split_line(line, separator))
         if n_cells == dialect.n_cells:

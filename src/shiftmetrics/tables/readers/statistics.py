@@ -15,6 +15,7 @@ from shiftmetrics._core.validation import needs
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.content import DAMAGED, Content, Reader
 from shiftmetrics.tables.readers.names import checked_names
+from shiftmetrics.tables.readers.workbook import dates_or_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,7 +144,9 @@ def _labelled(
                 column = column.where(column != "", None)
                 written.append(name)
             else:
-                column = pd.to_datetime(column, errors="coerce")
+                column = dates_or_words(column)
+                if column.dtype == object:
+                    written.append(name)
         table[name] = column
     return Cells(
         argument=content.argument,

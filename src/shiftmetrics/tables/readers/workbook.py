@@ -155,6 +155,19 @@ def _first_line(rows: list[list[Any]], counts: list[int], full: int) -> int:
     return place
 
 
+def dates_or_words(column: pd.Series) -> pd.Series:
+    """Return dates as such where pandas can hold each of them, and strings otherwise: times of a day are no dates."""
+    import pandas as pd
+
+    dates: pd.Series = pd.to_datetime(column, errors="coerce")
+    if not (dates.isna() & column.notna()).any():
+        return dates
+    return pd.Series(
+        [str(cell) if known else None for cell, known in zip(column, column.notna(), strict=True)],
+        dtype=object,
+    )
+
+
 def _frame(names: list[str], columns: list[list[Any]]) -> tuple[pd.DataFrame, list[str]]:
     """Return numbers, dates and truth values as they are; columns of words, and of several kinds, as strings."""
     import datetime
@@ -170,7 +183,9 @@ def _frame(names: list[str], columns: list[list[Any]]) -> tuple[pd.DataFrame, li
         elif kinds == {bool} and None not in cells:
             table[name] = pd.Series(cells)
         elif kinds and kinds <= {datetime.datetime, datetime.date}:
-            table[name] = pd.to_datetime(pd.Series(cells, dtype=object), errors="coerce")
+            table[name] = dates_or_words(pd.Series(cells, dtype=object))
+            if table[name].dtype == object:
+                written.append(name)
         else:
             table[name] = pd.Series(
                 [None if cell is None else str(cell) for cell in cells], dtype=object
