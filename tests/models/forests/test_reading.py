@@ -10,6 +10,8 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
+from shiftmetrics import model_stability
+from shiftmetrics.models import Search
 from shiftmetrics.models.forests import forest_of
 from walked_trees import outputs_of
 
@@ -38,3 +40,15 @@ def test_what_is_no_forest_is_none() -> None:
         is None
     )
     assert forest_of(DecisionTreeClassifier().fit(X, np.stack([y, y], axis=1))) is None
+
+
+@pytest.mark.parametrize("objective", ["reg:logistic", "reg:squarederror"])
+def test_a_classifier_with_an_objective_of_regressions_is_no_forest(objective: str) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X[:80, :3]
+    model = xgboost.XGBClassifier(objective=objective, n_estimators=4, max_depth=2).fit(X, y[:80])
+    assert forest_of(model) is None
+    quiet = Search(progress=False)
+    result = model_stability(model, X, y[:80], 0.5, loss="zero_one", computing=quiet)
+    assert result.kind == "upper_bound"

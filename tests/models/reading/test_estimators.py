@@ -48,6 +48,23 @@ def test_a_booster_of_xgboost_is_read_as_the_models_of_the_library(sample: Sampl
         )
 
 
+def test_a_booster_of_lightgbm_with_an_objective_of_its_own_is_a_regression() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] + X[:, 1] ** 2
+
+    def squared(predicted: Any, rows: Any) -> Any:
+        return predicted - rows.get_label(), np.ones_like(predicted)
+
+    options = {"objective": squared, "verbose": -1, "min_data_in_leaf": 3}
+    booster = lightgbm.train(options, lightgbm.Dataset(X, y), 5)
+    risk = float(((booster.predict(X) - y) ** 2).mean())
+    result = model_stability(booster, X, y, risk + 0.5, loss="squared", computing=QUIET)
+    assert result.kind == "exact"
+    assert 0.0 < result.value < np.inf
+
+
 def test_a_booster_of_lightgbm_is_read_as_the_models_of_the_library(sample: Sample) -> None:
     lightgbm = pytest.importorskip("lightgbm")
     X, y = sample

@@ -46,11 +46,12 @@ def forest_of_text(text: str) -> Forest | None:
     """
     head, *rest = text.split("\nTree=")
     header = _fields(head)
-    objective, *options = header["objective"].split()
+    # An objective of the caller's own is not written; LightGBM then predicts the sums of the trees.
+    objective, *options = header.get("objective", "regression").split()
     link = _LINKS.get(objective)
-    if link is None or "sqrt" in options:
-        return None
     n_outputs = int(header["num_tree_per_iteration"])
+    if link is None or "sqrt" in options or (n_outputs > 1 and link != "softmax"):
+        return None
     trees = []
     for position, block in enumerate(rest):
         fields = _fields(block.split("\nend of trees")[0])

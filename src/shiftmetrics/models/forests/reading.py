@@ -66,7 +66,12 @@ def forest_of(model: Any) -> Forest | None:
         from shiftmetrics.models.forests.from_sklearn import read_sklearn as read
     else:
         return None
-    return read(model)
+    forest = read(model)
+    # A classifier that was fitted with an objective of regressions has one value, and no score for each class.
+    is_classifier = len(getattr(model, "classes_", ())) > 0
+    if forest is not None and is_classifier and forest.link not in ("softmax", "probability"):
+        return None
+    return forest
 
 
 def _without_codes(member: Any) -> Forest | None:

@@ -234,8 +234,8 @@ def estimator_of(model: Any) -> Any:
         return model
     if library == "lightgbm":
         dump = model.dump_model(num_iteration=1)
-        # Its options follow the name of the objective.
-        objective, _, _ = dump["objective"].partition(" ")
+        # Its options follow the name of the objective; one of the caller's own is not named.
+        objective, _, _ = dump.get("objective", "").partition(" ")
         if objective in ("binary", "multiclass", "multiclassova"):
             return LightGBMClassifier(model)
         return LightGBMRegressor(model)
