@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 
 from shiftmetrics.models import Perturbation, Search, feature_stability, model_stability
 from shiftmetrics.models.domain.table import CodedTable
@@ -290,3 +291,19 @@ def test_rows_are_given_back_with_the_categories_of_the_table() -> None:
     assert table.decode(table.codes)["c"].cat.categories.tolist() == ["x", "z"]
     pd.testing.assert_frame_equal(table.given_back(table.codes, table.labels), X)
     pd.testing.assert_frame_equal(table.given_back(table.codes[:0], table.labels[:0]), X[:0])
+
+
+@pytest.mark.parametrize("dtype", ["Float64", "Int64", "Float32"])
+def test_a_table_of_nullable_columns_is_an_array_to_a_model_that_was_fitted_on_one(
+    dtype: str,
+) -> None:
+    rows = np.array([[0, 3], [1, 5], [4, 2], [6, 1]])
+    y = np.array([0, 0, 1, 1])
+    model = LogisticRegression().fit(rows, y)
+    plain = model_stability(model, rows, y, 0.5, computing=Search(progress=False))
+    table = pd.DataFrame(rows, columns=["a", "b"]).astype(dtype)
+    whole = Perturbation(integer=["a", "b"])
+    result = model_stability(
+        model, table, y, 0.5, perturbation=whole, computing=Search(progress=False)
+    )
+    assert result.value == pytest.approx(plain.value, rel=1e-6)

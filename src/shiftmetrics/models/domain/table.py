@@ -204,10 +204,11 @@ class CodedTable(Record):
             flat = replace(self, row_shape=None).decode(codes)
             return flat.reshape(len(codes), *self.row_shape)
         if not (self.is_frame or self.categories):
-            dtypes = {column.dtype for column in self.columns}
+            # An array for a model may come of a table of nullable columns, whose dtypes NumPy does not know.
+            dtypes = {plain_dtype(column.dtype) for column in self.columns}
             common = np.dtype(np.float64)
             if len(dtypes) == 1:
-                common = np.dtype(dtypes.pop())
+                common = dtypes.pop()
             return whole_where_possible(codes, common)
         import pandas as pd
 
