@@ -39,8 +39,13 @@ def test_classes_without_names_count(tmp_path):
 
 @pytest.mark.parametrize(
     "more",
-    [{"other": P}, {"weights": np.ones(7)}, {"image": np.ones((3, 4, 4))}],
-    ids=["a second matrix", "another length", "three dimensions"],
+    [
+        {"other": P},
+        {"weights": np.ones(7)},
+        {"image": np.ones((3, 4, 4))},
+        {"probabilities.0": np.ones(3)},
+    ],
+    ids=["a second matrix", "another length", "three dimensions", "a name of a column"],
 )
 def test_arrays_that_are_no_table_are_asked_for(tmp_path, more):
     with pytest.raises(UnreadableError, match="old.npz:probabilities"):

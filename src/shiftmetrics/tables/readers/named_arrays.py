@@ -50,13 +50,16 @@ def table_of_arrays(arrays: Mapping[str, Any]) -> tuple[pd.DataFrame, tuple[str,
         if names is not None or not any(_names_columns(values, part) for part in matrices.values()):
             return None
         names = list(map(str, values.tolist()))
-    table: dict[str, Any] = {}
+    columns: list[tuple[str, Any]] = []
     for key, values in rows.items():
         if np.ndim(values) == 1:
-            table[key] = values
+            columns.append((key, values))
             continue
-        for place, name in enumerate(names or map(str, range(values.shape[1]))):
-            table[f"{key}.{name}"] = values[:, place]
+        inner = names or map(str, range(values.shape[1]))
+        columns += [(f"{key}.{name}", values[:, place]) for place, name in enumerate(inner)]
+    table = dict(columns)
+    if len(table) < len(columns):  # an array is called as a column of the matrix: it is asked which
+        return None
     single = [key for key in arrays if key not in shaped]
     notes = (f"left out beside the arrays: {', '.join(single[:5])}",) if single else ()
     return pd.DataFrame(table), notes
