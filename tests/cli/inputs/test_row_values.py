@@ -34,6 +34,17 @@ def test_values_with_ids_come_in_the_order_of_the_rows(tmp_path):
         values_of_rows(str(path), "--weight", ["5"])
 
 
+def test_values_that_are_ids_as_well_are_values(tmp_path):
+    path = tmp_path / "w.csv"
+    # each value is an id of a row, and of the cells more are values than ids that are wanted
+    ids = list(range(1, 41))
+    pd.DataFrame({"case": ids, "w": [1 + case % 3 for case in ids]}).to_csv(path, index=False)
+    found = values_of_rows(str(path), "--weight", ["3", "1", "2", "9", "7"])
+    assert found.tolist() == [1, 2, 3, 1, 2]
+    pd.DataFrame({"w": [1, 1, 2], "case": [1, 2, 3]}).to_csv(path, index=False)
+    assert values_of_rows(str(path), "--weight", ["3", "1", "2"]).tolist() == [2, 1, 1]
+
+
 def test_other_shapes_are_refused(tmp_path):
     np.save(tmp_path / "two.npy", np.ones((3, 2)))
     np.save(tmp_path / "deep.npy", np.ones((3, 2, 2)))

@@ -98,9 +98,10 @@ def _by_ids(frame: pd.DataFrame, option: str, ids: Sequence[str]) -> Values:
 
     wanted = np.array(ids, dtype=object)
     known = set(ids)
-    # the ids are the column that names more of the rows
+    # The ids are the column that names more of the rows. Each row counts once, however many cells name it: weights
+    # such as 1, 2 and 3 may be ids as well, and repeat.
     columns = [cell_texts(frame[name]) for name in frame.columns]
-    hits = [sum(word in known for word in column) for column in columns]
+    hits = [len(known.intersection(column)) for column in columns]
     place = int(np.argmax(hits))
     own = columns[place]
     values = frame.iloc[:, 1 - place].to_numpy()
