@@ -80,3 +80,15 @@ def test_no_counts_are_well_defined_for_poisson():
         named_metric("neg_mean_poisson_deviance"), OutputInputs(labels=y, old=outputs, new=y + 0.1)
     )
     assert found.old.score == pytest.approx(-metrics.mean_poisson_deviance(y, outputs))
+
+
+@pytest.mark.parametrize(
+    "name", ["neg_mean_absolute_error", "neg_mean_pinball_loss@0.9", "neg_root_mean_squared_error"]
+)
+def test_rows_of_equal_losses_move_nothing(name):
+    outputs = np.arange(20) * 1.5
+    inputs = OutputInputs(labels=outputs + 0.3, old=outputs, new=outputs + 1.0)
+    found = effects_on_outputs(named_metric(name), inputs)
+    # what rounding leaves would be an interval of almost no width, and rows that cost
+    assert found.reach == 0.0
+    assert not found.moved.any()

@@ -22,6 +22,9 @@ OfSums: TypeAlias = Callable[[FloatArray], FloatArray]
 MOST_ENTRIES = 4_000_000
 """Entries of sums that are held at once."""
 
+ROUNDING = 1e-12
+"""Effects that are smaller, beside the score, are those of rounding."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowEffects:
@@ -101,6 +104,10 @@ def effects_of_sums(of_sums: OfSums, features: Features, kinds: IntArray) -> Row
     score = float(of_sums(total[None])[0])
     without = _scores_beside(of_sums, total, features, -1.0)
     effects = (len(kinds) - 1.0) * (score - without)
+    # Rows of equal losses move no mean. What rounding leaves of them must not pass for a reach, which would make an
+    # interval of almost no width, nor for rows that cost. The difference of two scores is exact to eps, times n - 1.
+    rounding = max(ROUNDING, 4.0 * len(kinds) * np.finfo(np.float64).eps) * abs(score)
+    effects[np.abs(effects) <= rounding] = 0.0
     return RowEffects(score=score, effects=effects[kinds])
 
 
