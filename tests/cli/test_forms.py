@@ -25,6 +25,8 @@ def test_costs_are_a_word_or_numbers_by_column():
     assert parse_cost("sex=0.1,a=b=inf") == {"sex": 0.1, "a=b": np.inf}
     with pytest.raises(ValueError, match="--price must be a price.*got 'a=x'"):
         parse_pairs("a=x", "--price", "a price", "a=1")
+    with pytest.raises(ValueError, match="each name once, got 'a=1,b=2,a=3'"):
+        parse_pairs("a=1,b=2,a=3", "--price", "a price", "a=1")
 
 
 def test_class_priors_are_words_numbers_or_files(tmp_path):

@@ -151,11 +151,14 @@ def parse_pairs(text: str, flag: str, expected: str, example: str) -> dict[str, 
     # names may hold an equals sign, numbers do not
     pairs = [part.rpartition("=") for part in split_names(text)]
     try:
-        return {name: float(number) for name, _, number in pairs}
+        found = {name: float(number) for name, _, number in pairs}
     except ValueError:
         raise ValueError(
             f"{flag} must be {expected} with commas between them, got {text!r}. An example is {flag} {example}"
         ) from None
+    if len(found) < len(pairs):
+        raise ValueError(f"{flag} must be {expected}, each name once, got {text!r}.")
+    return found
 
 
 def class_prior(text: str, flag: str) -> Any:

@@ -204,8 +204,8 @@ def diff(
         )
     # costs of errors, by the label of the row
     by_label: dict[str, float] = {}
-    for text in costs or []:
-        by_label |= parse_pairs(text, "--costs", "LABEL=COST", "ill=10")
+    if costs:
+        by_label = parse_pairs(",".join(costs), "--costs", "LABEL=COST", "ill=10")
 
     def compute() -> CommandAnswer:
         result = call(
